@@ -1,0 +1,54 @@
+import { Data } from "effect"
+
+/** One broken rule of a submitted record: where (RFC 6901 JSON Pointer) and which rule, never the value. */
+export interface Issue {
+  readonly pointer: string
+  readonly message: string
+}
+
+/** The submitted fields break the collection's rules. */
+export class InvalidRecord extends Data.TaggedError("InvalidRecord")<{
+  readonly collection: string
+  readonly issues: ReadonlyArray<Issue>
+}> {
+  readonly code = "INVALID_RECORD"
+  override get message(): string {
+    return `Record for '${this.collection}' breaks ${this.issues.length} rule(s): ${this.issues.map((issue) => `${issue.pointer || "/"} ${issue.message}`).join("; ")}`
+  }
+}
+
+/** `start` or `limit` is not a whole number in range. */
+export class InvalidPage extends Data.TaggedError("InvalidPage")<{
+  readonly parameter: "start" | "limit"
+  readonly rule: string
+}> {
+  readonly code = "INVALID_PAGE"
+  override get message(): string {
+    return `Page parameter '${this.parameter}' must be ${this.rule}`
+  }
+}
+
+/** No record has this id (seed section 7). */
+export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonly collection: string }> {
+  readonly code = "RECORD_NOT_FOUND"
+  override get message(): string {
+    return `No such record in '${this.collection}'`
+  }
+}
+
+/**
+ * The store cannot answer now. Seed section 7: names user, host and database, never the password.
+ * `reason` is the driver's own text: for the log, never for a client.
+ */
+export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{
+  readonly store: { readonly user: string; readonly host: string; readonly database: string }
+  readonly reason: string
+}> {
+  readonly code = "STORE_UNAVAILABLE"
+  override get message(): string {
+    const { user, host, database } = this.store
+    return `Cannot reach the store as user '${user}' at '${host}', database '${database}': ${this.reason}`
+  }
+}
+
+export type RecordsError = InvalidRecord | InvalidPage | RecordNotFound | StoreUnavailable

@@ -1,0 +1,36 @@
+import { Effect } from "effect"
+import { InvalidPage } from "./errors.ts"
+
+/** Rows a list returns when `limit` is omitted (seed 4.1: not shown). */
+export const PAGE_LIMIT_DEFAULT = 100
+
+/** Largest page; a larger `limit` is clamped to it (seed section 8). */
+export const PAGE_LIMIT_MAX = 1000
+
+/** A slice of a collection in ascending id order: skip `start` records, take at most `limit`. */
+export interface Page {
+  /** Records to skip, 0..2^53-1. */
+  readonly start: number
+  /** Records to return at most, 0..{@link PAGE_LIMIT_MAX}. */
+  readonly limit: number
+}
+
+const readCount = (parameter: "start" | "limit", value: number): Effect.Effect<number, InvalidPage> =>
+  Number.isSafeInteger(value) && value >= 0
+    ? Effect.succeed(value)
+    : Effect.fail(new InvalidPage({ parameter, rule: "a whole number from 0 to 9007199254740991" }))
+
+/**
+ * Makes a page from optional numbers, clamping `limit`.
+ *
+ * @param wanted.start records to skip; 0 when omitted
+ * @param wanted.limit page size; {@link PAGE_LIMIT_DEFAULT} when omitted, clamped to {@link PAGE_LIMIT_MAX}
+ * @fails {InvalidPage} when either is not a whole number in 0..2^53-1
+ * @see seed 4.1 and section 8
+ */
+export const makePage = Effect.fnUntraced(function* (wanted: { readonly start?: number; readonly limit?: number }) {
+  const start = yield* readCount("start", wanted.start ?? 0)
+  const limit = yield* readCount("limit", wanted.limit ?? PAGE_LIMIT_DEFAULT)
+  const page: Page = { start, limit: Math.min(limit, PAGE_LIMIT_MAX) }
+  return page
+})

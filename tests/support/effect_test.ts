@@ -1,0 +1,24 @@
+// One test = one Effect program with a scope and a virtual clock. Works under `bun test` and `deno test`.
+import { test } from "node:test"
+import { Effect, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+
+type Requirements = TestClock.TestClock | Scope.Scope
+
+/**
+ * Registers a test whose clock only moves when the program says so.
+ *
+ * The clock is moved far ahead at the end: closing a layer waits for its background work, which may be asleep.
+ */
+export const effectTest = <E>(name: string, program: () => Effect.Effect<unknown, E, Requirements>): void => {
+  test(name, () =>
+    Effect.runPromise(
+      program().pipe(
+        Effect.ensuring(TestClock.adjust("1 hour")),
+        Effect.scoped,
+        Effect.provide(TestClock.layer()),
+        Effect.asVoid,
+      ),
+    ),
+  )
+}
