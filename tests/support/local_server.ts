@@ -24,9 +24,14 @@ export interface LocalServer {
   readonly seen: ReadonlyArray<Seen>
 }
 
-const bodyOf = async (request: IncomingMessage): Promise<string> => {
+/** `undefined` when the caller went away in the middle. */
+const bodyOf = async (request: IncomingMessage): Promise<string | undefined> => {
   const chunks: Array<Uint8Array> = []
-  for await (const chunk of request) chunks.push(chunk)
+  try {
+    for await (const chunk of request) chunks.push(chunk)
+  } catch {
+    return undefined
+  }
   return Buffer.concat(chunks).toString("utf8")
 }
 
@@ -38,12 +43,9 @@ export const localServer = (
     Effect.promise(async () => {
       const seen: Array<Seen> = []
       const server = createServer(async (request, response) => {
-        const arrived: Seen = {
-          method: request.method ?? "",
-          path: request.url ?? "",
-          headers: request.headers,
-          body: await bodyOf(request),
-        }
+        const body = await bodyOf(request)
+        if (body === undefined) return
+        const arrived: Seen = { method: request.method ?? "", path: request.url ?? "", headers: request.headers, body }
         seen.push(arrived)
         const said = await answer(arrived)
         if (said === undefined) return
