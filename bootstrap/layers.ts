@@ -20,7 +20,7 @@ export const repositoryLayer = (config: Config): Layer.Layer<RecordRepository, S
         Effect.promise(async () => {
           const records = await import("../adapters/driven/record_repository/sqlite.ts")
           const database = await import("../adapters/driven/sqlite_database.ts")
-          return Layer.provide(records.layer, database.layer(sqlitePath(config)))
+          return Layer.provide(records.layer, database.layer({ path: sqlitePath(config) }))
         }),
       )
     case "mongo":
