@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The real servers of the ring on a machine that can pull no image: a MongoDB-protocol server (FerretDB on SQLite) and
-# Keycloak as processes, and a Docker engine with FerretDB as an image. Needs Go, Java 17 with Maven, Node; Docker needs root.
+# The real servers of the ring on a machine that can pull no image: a MongoDB-protocol server (FerretDB on SQLite), Keycloak
+# and Nomad as processes, and a Docker engine with FerretDB as an image. Needs Go, Java 17, Maven and Node; Docker, root.
 #
-#   eval "$(.ci/servers.sh up)"      start both, and set the variables that lead the suites to them
-#   .ci/servers.sh kill|start mongodb|keycloak
+#   eval "$(.ci/servers.sh up)"      start them, and set the variables that lead the suites to them
+#   .ci/servers.sh kill|start mongodb|keycloak|nomad
 #   .ci/servers.sh engine            a Docker engine with the image; prints the variables for it
 #   .ci/servers.sh down              stop what was started
 #
@@ -23,12 +23,18 @@ readonly MONGODB_USER=portolan MONGODB_PASSWORD=portolan-ring-password
 readonly KEYCLOAK_ADMIN=admin KEYCLOAK_ADMIN_PASSWORD=portolan-ring-password
 readonly IMAGE=portolan-ferretdb:$FERRETDB_VERSION
 ferretdb=$cache/ferretdb-$FERRETDB_VERSION
+nomad=$cache/nomad-$NOMAD_VERSION
 keycloak=$cache/keycloak-$KEYCLOAK_VERSION
 
-# A server keeps its port over a restart.
+# A server keeps its port over a restart. The port lies below those of outgoing connections: a client that keeps calling
+# while the server is away may otherwise be given that very port.
 port_of() {
-  [ -s "$run/$1.port" ] ||
-    node -e 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })' >"$run/$1.port"
+  [ -s "$run/$1.port" ] || node -e '
+    const server = require("node:net").createServer()
+    const listen = () => server.listen(20_000 + Math.floor(Math.random() * 12_000), "127.0.0.1")
+    server.on("error", listen)
+    server.on("listening", () => { console.log(server.address().port); server.close() })
+    listen()' >"$run/$1.port"
   cat "$run/$1.port"
 }
 
@@ -60,29 +66,40 @@ end() {
   kill -KILL -- "-$pid" 2>/dev/null || true
 }
 
-## MongoDB protocol: FerretDB
-
-# Its command wants the version file that its release process writes, hence a build in a copy of the module.
-build_ferretdb() {
-  local work=$1 module
-  module=$(GOFLAGS=-mod=mod bounded 600 go mod download -json "github.com/FerretDB/FerretDB@v$FERRETDB_VERSION" |
+# copy_module MODULE VERSION FOLDER: the source of a Go module, to build its command where it may be completed first.
+copy_module() {
+  local source
+  source=$(bounded 600 go mod download -json "$1@$2" |
     node -p 'JSON.parse(require("node:fs").readFileSync(0, "utf8")).Dir') || return
-  rm -rf "$work/source"
-  cp -r "$module" "$work/source" && chmod -R u+w "$work/source" || return
-  echo "v$FERRETDB_VERSION" >"$work/source/build/version/version.txt"
-  (cd "$work/source" && CGO_ENABLED=0 GOTOOLCHAIN=local bounded 1200 go build -buildvcs=false -trimpath \
-    -tags ferretdb_no_postgresql -ldflags '-s -w' -o "$work/ferretdb" ./cmd/ferretdb)
+  rm -rf "$3" && cp -r "$source" "$3" && chmod -R u+w "$3"
 }
 
-provide_mongodb() {
-  [ -x "$ferretdb" ] && return
-  say "FerretDB $FERRETDB_VERSION: building it with Go (once, about a minute)"
+# go_build FOLDER OUTPUT PACKAGE [FLAG...]
+go_build() {
+  (cd "$1" && GOTOOLCHAIN=local bounded 1200 go build -buildvcs=false -trimpath -ldflags "-s -w" "${@:4}" -o "$2" "$3")
+}
+
+# provide_command NAME VERSION: builds a command once with build_NAME FOLDER OUTPUT, and keeps it.
+provide_command() {
+  [ -x "$cache/$1-$2" ] && return
+  say "$1 $2: building it with Go (once)"
   local work
   work=$(mktemp -d "$cache/building.XXXXXX")
-  retry build_ferretdb "$work" || { rm -rf "$work"; say "FerretDB could not be built"; return 1; }
-  mv "$work/ferretdb" "$ferretdb"
+  if retry "build_$1" "$work/source" "$work/command"; then mv "$work/command" "$cache/$1-$2"; fi
   rm -rf "$work"
+  [ -x "$cache/$1-$2" ] || { say "$1 could not be built"; return 1; }
 }
+
+## MongoDB protocol: FerretDB
+
+# Its command wants the version file that its release process writes.
+build_ferretdb() {
+  copy_module github.com/FerretDB/FerretDB "v$FERRETDB_VERSION" "$1" || return
+  echo "v$FERRETDB_VERSION" >"$1/build/version/version.txt"
+  CGO_ENABLED=0 go_build "$1" "$2" ./cmd/ferretdb -tags ferretdb_no_postgresql
+}
+
+provide_mongodb() { provide_command ferretdb "$FERRETDB_VERSION"; }
 
 start_mongodb() {
   running mongodb && return
@@ -126,6 +143,43 @@ start_keycloak() {
     JAVA_OPTS_KC_HEAP="-Xms128m -Xmx512m" bash "$keycloak/bin/kc.sh" start-dev --db=dev-mem --http-host=127.0.0.1 \
     --http-port="${url##*:}" --hostname="$url" --import-realm
   until_ready Keycloak "$(pid_of keycloak)" "$run/keycloak.log" 240 answers "$url/realms/demo/.well-known/openid-configuration"
+}
+
+## Nomad: taken from the PATH, else built; never required
+
+# Its module leaves out the folder of its API module, which it expects beside it.
+build_nomad() {
+  copy_module github.com/hashicorp/nomad "v$NOMAD_VERSION" "$1" &&
+    copy_module github.com/hashicorp/nomad/api "$NOMAD_API_VERSION" "$1/api" &&
+    go_build "$1" "$2" . -mod=mod
+}
+
+provide_nomad() { command -v nomad >/dev/null || provide_command nomad "$NOMAD_VERSION"; }
+
+start_nomad() {
+  running nomad && return
+  local url
+  url=http://127.0.0.1:$(port_of nomad)
+  cat >"$run/nomad.hcl" <<HCL
+bind_addr = "127.0.0.1"
+ports {
+  http = $(port_of nomad)
+  rpc  = $(port_of nomad-rpc)
+  serf = $(port_of nomad-serf)
+}
+plugin "raw_exec" {
+  config { enabled = true }
+}
+client {
+  enabled = true
+  options = {
+    "driver.allowlist"     = "raw_exec,mock_driver"
+    "fingerprint.denylist" = "env_aws,env_gce,env_azure,env_digitalocean,vault,consul"
+  }
+}
+HCL
+  launch nomad "$(command -v nomad || echo "$nomad")" agent -dev -config="$run/nomad.hcl"
+  until_ready Nomad "$(pid_of nomad)" "$run/nomad.log" 60 answers "$url/v1/agent/health"
 }
 
 ## Docker
@@ -174,7 +228,7 @@ up() {
   start_mongodb
   say "Keycloak $KEYCLOAK_VERSION: starting"
   start_keycloak
-  say "both answer"
+  say "MongoDB and Keycloak answer"
   local self
   self="PORTOLAN_CI_CACHE='$cache' PORTOLAN_CI_RUN='$run' '$here/servers.sh'"
   cat <<VARIABLES
@@ -185,6 +239,7 @@ export TEST_KEYCLOAK_URL='http://127.0.0.1:$(port_of keycloak)'
 export TEST_KEYCLOAK_ADMIN='$KEYCLOAK_ADMIN'
 export TEST_KEYCLOAK_ADMIN_PASSWORD='$KEYCLOAK_ADMIN_PASSWORD'
 VARIABLES
+  if provide_nomad && start_nomad; then echo "export TEST_NOMAD_ADDR='http://127.0.0.1:$(port_of nomad)'"; fi
 }
 
 engine() {
@@ -198,17 +253,17 @@ engine() {
 
 down() {
   local name
-  for name in mongodb keycloak docker; do end TERM "$name"; done
+  for name in mongodb keycloak nomad docker; do end TERM "$name"; done
 }
 
 case "${1:-} ${2:-}" in
 "up ") up ;;
 "engine ") engine ;;
 "down ") down ;;
-"kill mongodb" | "kill keycloak") end KILL "$2" ;;
-"start mongodb" | "start keycloak") "start_$2" ;;
+"kill mongodb" | "kill keycloak" | "kill nomad") end KILL "$2" ;;
+"start mongodb" | "start keycloak" | "start nomad") "start_$2" ;;
 *)
-  echo "usage: $0 up | engine | down | kill mongodb|keycloak | start mongodb|keycloak" >&2
+  echo "usage: $0 up | engine | down | kill|start mongodb|keycloak|nomad" >&2
   exit 2
   ;;
 esac

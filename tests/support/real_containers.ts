@@ -25,10 +25,17 @@ const REALM_FILE = join(import.meta.dir, "../fixtures/keycloak/realm.json")
 const address = (container: StartedTestContainer, port: number): string =>
   `${container.getHost()}:${container.getMappedPort(port)}`
 
+/** Below the ports of outgoing connections: a client calling while the server is away might be given that very port. */
 const freePort = (): number => {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } })
-  listener.stop()
-  return listener.port
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    try {
+      Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => {} } }).stop()
+      return port
+    } catch {
+      // Taken: try another.
+    }
+  }
 }
 
 /** A database image opens its port before its user exists: only an answered command shows that it is ready. */
