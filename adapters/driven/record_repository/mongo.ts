@@ -22,6 +22,9 @@ const SEQUENCES = "portolan.sequences"
 
 const DUPLICATE_KEY = 11000
 
+/** Ids a create tries at most. On MongoDB the first one is free, but for a sequence restored from an old backup. */
+const ATTEMPTS_MAX = 100
+
 const recordsOf = (db: Db, collection: string): Collection<RecordDocument> => db.collection(collection)
 
 const toStored = (document: RecordDocument): Stored => storedRecord(document._id, document.fields)
@@ -32,23 +35,41 @@ const toStored = (document: RecordDocument): Stored => storedRecord(document._id
  * Past 2^53-1 the filter misses the sequence, the upsert meets the one that is there, and the server refuses.
  */
 const nextId = async (db: Db, collection: string): Promise<number> => {
-  const sequences = db.collection<Sequence>(SEQUENCES)
-  const step = () =>
-    sequences.findOneAndUpdate(
+  const sequence = await db
+    .collection<Sequence>(SEQUENCES)
+    .findOneAndUpdate(
       { _id: collection, last: { $lt: Number.MAX_SAFE_INTEGER } },
       { $inc: { last: 1 } },
-      { upsert: true, returnDocument: "after", projection: { last: 1 } },
+      { upsert: true, returnDocument: "after" },
     )
-  const sequence = await step().catch((failure) => {
-    // Of two first creates of a collection one makes the sequence; the other one finds it on the second try.
-    if (isDuplicateKey(failure)) return step()
-    throw failure
-  })
   return (sequence as Sequence).last
 }
 
+/** Two first creates of a collection may both try to make its sequence, or an id may be taken: the next try succeeds. */
 const isDuplicateKey = (failure: unknown): boolean =>
   failure instanceof Error && "code" in failure && failure.code === DUPLICATE_KEY
+
+const insert = async (db: Db, collection: string, fields: Fields): Promise<RecordDocument> => {
+  for (let attempt = 1; ; attempt++)
+    try {
+      const document = { _id: await nextId(db, collection), fields }
+      await recordsOf(db, collection).insertOne(document)
+      return document
+    } catch (failure) {
+      if (!isDuplicateKey(failure) || attempt === ATTEMPTS_MAX) throw failure
+    }
+}
+
+/**
+ * Removes a record. What was read is what is removed: records never change and ids never come back. Of several callers
+ * the one that deleted wins; unlike `findOneAndDelete`, that is atomic on every server that speaks the protocol.
+ */
+const take = async (db: Db, collection: string, id: number): Promise<RecordDocument | null> => {
+  const document = await recordsOf(db, collection).findOne({ _id: id })
+  if (document === null) return null
+  const { deletedCount } = await recordsOf(db, collection).deleteOne({ _id: id })
+  return deletedCount === 1 ? document : null
+}
 
 const found = (collection: string) => (document: RecordDocument | null) =>
   document === null ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(toStored(document))
@@ -77,14 +98,13 @@ export const layer = Layer.effect(
           found(collection),
         ),
       create: (collection, fields) =>
-        run(async (db) => {
-          const document = { _id: await nextId(db, collection), fields: decodeFields(encodeFields(fields)) }
-          await recordsOf(db, collection).insertOne(document)
-          return toStored(document)
-        }),
+        Effect.map(
+          run((db) => insert(db, collection, decodeFields(encodeFields(fields)))),
+          toStored,
+        ),
       remove: (collection, id) =>
         Effect.flatMap(
-          run((db) => recordsOf(db, collection).findOneAndDelete({ _id: id })),
+          run((db) => take(db, collection, id)),
           found(collection),
         ),
       count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),
