@@ -1,8 +1,8 @@
 // What the SQLite adapters promise beyond the contract: durability, shared commits, several processes, refusals.
 import { afterAll, describe, expect, test } from "bun:test"
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Context, Effect, Fiber, Layer, type Scope } from "effect"
 import * as sqlite from "../../adapters/driven/record_repository/sqlite.ts"
@@ -20,6 +20,7 @@ const newPath = (): string => join(folder, `${++files}`, "records.sqlite")
 
 const ALL = { start: 0, limit: 1000 }
 const LOCK_TIMEOUT_MS = 60
+const NOBODY = 65_534
 
 const open = (path: string) =>
   Effect.map(
@@ -210,6 +211,54 @@ describe("several processes on one file", () => {
   })
 })
 
+describe("what is remembered while another connection writes", () => {
+  const rename = (path: string) => {
+    const other = new DatabaseSync(path)
+    const write = other.prepare("UPDATE records SET body = json_set(body, '$.at', ?)")
+    return { to: (at: string) => write.run(at), close: () => other.close() }
+  }
+  const nextTurn = Effect.callback<void>((resume) => {
+    setImmediate(() => resume(Effect.void))
+  })
+  const nextTimer = Effect.sleep(1)
+
+  test("is looked at once a turn, and never older than the turn", () => {
+    const path = newPath()
+    return scoped(
+      Effect.gen(function* () {
+        const { repository } = yield* open(path)
+        const other = rename(path)
+        yield* repository.create("c", { at: "first" })
+        yield* nextTimer
+        yield* nextTimer
+        const record = yield* repository.get("c", 1)
+        other.to("second")
+        expect(Effect.runSync(repository.get("c", 1))).toBe(record)
+        yield* nextTurn
+        expect(yield* repository.get("c", 1)).toEqual({ id: 1, at: "second" })
+        other.close()
+      }),
+    )
+  })
+
+  test("is looked at every time where a write of ours has just ended, the next poll may be ahead", () => {
+    const path = newPath()
+    return scoped(
+      Effect.gen(function* () {
+        const { repository } = yield* open(path)
+        const other = rename(path)
+        yield* repository.create("c", { at: "first" })
+        for (const at of ["second", "third"]) {
+          other.to(at)
+          expect(yield* repository.get("c", 1)).toEqual({ id: 1, at })
+          expect(yield* repository.list("c", ALL)).toEqual([{ id: 1, at }])
+        }
+        other.close()
+      }),
+    )
+  })
+})
+
 describe("refusals", () => {
   const failureOf = (path: string) => scoped(Effect.flip(open(path)))
 
@@ -227,7 +276,23 @@ describe("refusals", () => {
     expectUnavailable(await failureOf(folder), folder)
   })
 
-  test("a full disk: the write fails, what was there stays, and a later one succeeds", () => {
+  test("a file that may only be read", async () => {
+    const path = newPath()
+    await scoped(open(path))
+    chmodSync(path, 0o400)
+    for (const parent of [folder, dirname(path)]) chmodSync(parent, 0o755)
+    // The superuser may write to anything: be somebody else for a moment.
+    const superuser = process.geteuid?.() === 0
+    if (superuser) chownSync(path, NOBODY, NOBODY)
+    if (superuser) process.seteuid?.(NOBODY)
+    try {
+      expectUnavailable(await failureOf(path), path)
+    } finally {
+      if (superuser) process.seteuid?.(0)
+    }
+  })
+
+  test("a full disk: the writes of the turn fail, what was there stays, and a later one succeeds", () => {
     const path = newPath()
     return scoped(
       Effect.gen(function* () {
@@ -235,7 +300,10 @@ describe("refusals", () => {
         const kept = yield* repository.create("c", { text: "kept" })
         const pages = yield* database.read((db) => db.prepare("PRAGMA page_count").get()?.["page_count"])
         yield* database.read((db) => db.exec(`PRAGMA max_page_count = ${pages}`))
-        const failures = yield* atOnce(3, () => Effect.flip(repository.create("c", { text: "x".repeat(100_000) })))
+        // The first one fits, and is lost with the transaction that the others end.
+        const failures = yield* atOnce(3, (at) =>
+          Effect.flip(repository.create("c", { text: "x".repeat(at * 100_000) })),
+        )
         for (const failure of failures) expectUnavailable(failure, path)
         expect(yield* repository.list("c", ALL)).toEqual([kept])
         expect((yield* Effect.flip(repository.get("c", 2)))._tag).toBe("RecordNotFound")
