@@ -20,11 +20,12 @@ const answerOf = (options: ProviderOptions, { method, path, headers, body }: See
   if (form.get("grant_type") !== "client_credentials")
     return { status: 400, body: '{"error":"unsupported_grant_type"}' }
   const secret = options.clients.get(form.get("client_id") ?? "")
+  // The two codes are what Keycloak 26 answers.
   if (secret === undefined || secret !== form.get("client_secret"))
     return {
       status: 401,
       body: JSON.stringify({
-        error: "invalid_client",
+        error: secret === undefined ? "invalid_client" : "unauthorized_client",
         error_description: `Invalid client or secret ${form.get("client_secret")}`,
       }),
     }
