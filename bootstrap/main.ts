@@ -6,6 +6,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
   demo: async () => (await import("./serve_command.ts")).demoCommand,
   config: async () => (await import("./config_command.ts")).configCommand,
+  token: async () => (await import("./token_command.ts")).tokenCommand,
 }
 
 const terminal: Terminal = {
