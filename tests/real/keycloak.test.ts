@@ -16,6 +16,7 @@ import { REALM } from "../support/keycloak_realm.ts"
 import { KEYCLOAK, realSuite } from "../support/real_servers.ts"
 import { decoded, RECORDED, type RecordedKind, shapeOf } from "../support/recorded_tokens.ts"
 import { startService } from "../support/test_service.ts"
+import { jwkOf, KEYS, signToken } from "../support/tokens.ts"
 
 const TIMEOUT_MS = 60_000
 
@@ -234,6 +235,49 @@ realSuite(KEYCLOAK, "a real Keycloak", (server) => {
       },
       TIMEOUT_MS,
     )
+  })
+
+  describe("unusual tokens", () => {
+    const SECRET = "its-own-secret"
+    const TOKEN_URL = `${keycloak.issuer}/protocol/openid-connect/token`
+    const options = { jwksUrl: keycloak.certs, issuer: keycloak.issuer }
+
+    /** A token of a service client made for this test alone, with these settings. */
+    const tokenOf = async (
+      attributes: Readonly<Record<string, string>>,
+      headers: Readonly<Record<string, string>> = {},
+    ) => {
+      const id = `unusual-${crypto.randomUUID()}`
+      const client = await keycloak.addServiceClient(id, SECRET, attributes)
+      try {
+        const form = new URLSearchParams({ grant_type: "client_credentials", client_id: id, client_secret: SECRET })
+        const response = await fetch(TOKEN_URL, { method: "POST", headers, body: form })
+        const { access_token: token } = (await response.json()) as { readonly access_token?: string }
+        return token ?? `none, status ${response.status}`
+      } finally {
+        await client.remove()
+      }
+    }
+    test("a lightweight token is accepted, and holds no role", async () => {
+      const token = await tokenOf({ "client.use.lightweight.access.token.enabled": "true" })
+      expect(decoded(token).claims).not.toContainKey("realm_access")
+      expect(await verdict(options, token)).toBe("")
+    })
+
+    test("a token announced as at+jwt is accepted", async () => {
+      const token = await tokenOf({ "access.token.header.type.rfc9068": "true" })
+      expect(decoded(token).header["typ"]).toBe("at+jwt")
+      expect(await verdict(options, token)).toContain("default-roles-demo")
+    })
+
+    test("a token that DPoP binds to a key is no bearer token", async () => {
+      const { publicKey, privateKey } = KEYS.other()
+      const claims = { jti: crypto.randomUUID(), htm: "POST", htu: TOKEN_URL, iat: Math.floor(Date.now() / 1000) }
+      const proof = signToken({ typ: "dpop+jwt", alg: "RS256", jwk: jwkOf(publicKey) }, claims, privateKey)
+      const token = await tokenOf({ "dpop.bound.access.tokens": "true" }, { DPoP: proof })
+      expect(decoded(token).claims).toContainKey("cnf")
+      expect(await verdict(options, token)).toBe("bound")
+    })
   })
 
   describe("the recorded tokens", () => {

@@ -87,8 +87,8 @@ export const keycloakClient = (server: KeycloakServer) => {
       return () => admin("DELETE", `/realms/${REALM.name}/components/${id}`)
     },
     /** Makes a service client of its own, for a test that changes it. */
-    addServiceClient: async (clientId: string, secret: string) => {
-      const client = { clientId, secret, publicClient: false, serviceAccountsEnabled: true, enabled: true }
+    addServiceClient: async (clientId: string, secret: string, attributes: Readonly<Record<string, string>> = {}) => {
+      const client = { clientId, secret, publicClient: false, serviceAccountsEnabled: true, enabled: true, attributes }
       const created = await admin("POST", `/realms/${REALM.name}/clients`, client)
       const path = `/realms/${REALM.name}/clients/${created.headers.get("location")?.split("/").at(-1)}`
       return {
