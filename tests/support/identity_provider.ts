@@ -2,9 +2,9 @@
 import { Effect } from "effect"
 import { type Answer, localServer, type Seen } from "./local_server.ts"
 
-export const TOKEN_PATH = "/auth/realms/demo%20realm/protocol/openid-connect/token"
+const TOKEN_PATH = "/auth/realms/demo%20realm/protocol/openid-connect/token"
 
-export interface ProviderOptions {
+interface ProviderOptions {
   /** Client id -> its secret. */
   readonly clients: ReadonlyMap<string, string>
   /** Seconds; tokens do not say when absent. */
