@@ -29,7 +29,7 @@ export class MongoConnection extends Context.Service<
 >()("portolan/adapters/driven/MongoConnection") {}
 
 /** Database when the connection string names none. */
-export const DATABASE_DEFAULT = "portolan"
+const DATABASE_DEFAULT = "portolan"
 
 const SERVER_SELECTION_MS = 3_000
 /** A server that accepted an operation and then says nothing is given up on after this time. */

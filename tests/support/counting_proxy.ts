@@ -1,7 +1,7 @@
 // A TCP proxy that counts: connections of a client can be counted at any server, without the server's help.
 import { connect, createServer } from "node:net"
 
-export interface CountingProxy {
+interface CountingProxy {
   readonly port: number
   /** Connections open now. */
   readonly open: () => number
