@@ -187,6 +187,8 @@ realSuite(MONGODB, "the MongoDB connection pool", (server) => {
 realSuite(KILLABLE_MONGODB, "the service while MongoDB is killed and started again", (server) => {
   const database = `${DATABASE}_killed`
   dropAfterwards(server, database)
+  const services: Array<ServiceProcess> = []
+  afterAll(() => Promise.all(services.map((service) => service.stop())))
 
   interface Acknowledged {
     readonly id: number
@@ -237,7 +239,7 @@ realSuite(KILLABLE_MONGODB, "the service while MongoDB is killed and started aga
     "503 with Retry-After meanwhile, then on without a restart; no acknowledged record lost, no id twice",
     async () => {
       const environment = { STORE: "mongo", MONGODB_URL: server.database(database) }
-      const services = await Promise.all([startServiceProcess(environment), startServiceProcess(environment)])
+      for (let count = 0; count < 2; count++) services.push(await startServiceProcess(environment))
       const loads = services.map((service, at) => load(service, `service ${at}`))
       await until(() => loads.every(({ acknowledged }) => acknowledged.length > 50), "both services took records")
 
