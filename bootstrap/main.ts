@@ -5,8 +5,8 @@ import { VERSION } from "./version.ts"
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
   demo: async () => (await import("./serve_command.ts")).demoCommand,
-  config: async () => (await import("./config_command.ts")).configCommand,
   token: async () => (await import("./token_command.ts")).tokenCommand,
+  config: async () => (await import("./config_command.ts")).configCommand,
 }
 
 const terminal: Terminal = {
