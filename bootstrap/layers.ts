@@ -72,10 +72,6 @@ const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
   issuer: "AUTH_ISSUER",
   audience: "AUTH_AUDIENCE",
   clockToleranceS: "AUTH_CLOCK_TOLERANCE_S",
-  authUrl: "IDP_URL",
-  realm: "IDP_REALM",
-  clientId: "IDP_CLIENT_ID",
-  clientSecret: "IDP_CLIENT_SECRET",
 }
 
 /** An identity setup that can never work, as a mistake in the variable it came from. */

@@ -40,8 +40,8 @@ describe("portolan token", () => {
   test("prints token and expiry as JSON", async () => {
     const { exitCode, out } = await portolan(["--json"], environment())
     expect(exitCode).toBe(0)
-    const { accessToken, expiresAt } = JSON.parse(out) as { readonly accessToken: string; readonly expiresAt: number }
-    expect(accessToken).toMatch(/^token-\d+$/)
+    const { token, expiresAt } = JSON.parse(out) as { readonly token: string; readonly expiresAt: number }
+    expect(token).toMatch(/^token-\d+$/)
     expect(Math.abs(expiresAt - Date.now() / 1000 - 300)).toBeLessThan(30)
   })
 
