@@ -1,4 +1,5 @@
-import { INTERNAL, problemResponse } from "./problem.ts"
+import { describe, INTERNAL, problemResponse } from "./problem.ts"
+import { invalidHost } from "./refusal.ts"
 import { type RequestInfo, requestInfo } from "./request_info.ts"
 
 /** One answered request, as logs and metrics see it. The path goes without its query, which may hold secrets. */
@@ -19,7 +20,7 @@ export interface Front {
 }
 
 const pathOf = (url: string): string => {
-  const from = url.indexOf("/", 8)
+  const from = url.startsWith("/") ? 0 : url.indexOf("/", 8)
   const query = url.indexOf("?", from)
   return from < 0 ? "/" : url.slice(from, query < 0 ? undefined : query)
 }
@@ -28,12 +29,17 @@ const pathOf = (url: string): string => {
 const SHORTEST_PATH_START = 11
 
 /**
- * A request whose `Host` is so short that Elysia would drop the first path segment (`Host: a` turns `/x/secret` into
- * `/secret`), with a host of ordinary length in place.
+ * The request with a host of ordinary length in place, when its own would make Elysia drop the first path segment:
+ * `Host: a` turns `/x/secret` into `/secret`. An absent or empty `Host` (health checks in HTTP/1.0) is no mistake, but
+ * leaves the path alone in `url`; one that is no host, or two of them, is refused.
+ *
+ * @see RFC 9112 section 3.2
  */
-const withRoutableHost = (request: Request): Request => {
+const withRoutableHost = (request: Request): Request | undefined => {
   const { url } = request
-  const at = url.indexOf("/", 8)
+  const host = request.headers.get("host") ?? ""
+  const at = url.startsWith("/") ? 0 : url.indexOf("/", 8)
+  if (host.includes(",") || (at === 0 && host !== "")) return undefined
   if (at >= SHORTEST_PATH_START || at < 0) return request
   const routable = new Request(`http://localhost${url.slice(at)}`, request)
   requestInfo(routable)
@@ -75,10 +81,11 @@ export const makeFront = (
     running: () => running,
     fetch: (incoming) => {
       const startedAt = performance.now()
-      const request = withRoutableHost(incoming)
+      const routable = withRoutableHost(incoming)
+      const request = routable ?? incoming
       running++
       try {
-        const response = route(request)
+        const response = routable === undefined ? problemResponse(request, describe(invalidHost)) : route(routable)
         if (response instanceof Promise)
           return response.then(
             (answer) => finish(request, startedAt, answer),

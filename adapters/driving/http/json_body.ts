@@ -21,14 +21,29 @@ const tooSlow = new HttpRefusal({
   detail: `The body must arrive within ${BODY_DEADLINE_MS / 1000} s`,
 })
 
-/** Reads a body of unknown length, stopping at the first byte too many. */
-const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array | "too large"> => {
+/** Stops reading. A stream that has failed meanwhile has nothing left to stop. */
+const drop = (reader: { readonly cancel: () => Promise<void> }): void => {
+  reader.cancel().catch(() => {})
+}
+
+/** Reads a body of unknown length, stopping at the first byte too many, or when nobody waits for it any more. */
+const readChunks = async (
+  body: ReadableStream<Uint8Array>,
+  abandoned: AbortSignal,
+): Promise<Uint8Array | "too large"> => {
   const chunks: Array<Uint8Array> = []
   let length = 0
-  for await (const chunk of body) {
-    length += chunk.byteLength
-    if (length > BODY_BYTES_MAX) return "too large"
-    chunks.push(chunk)
+  const reader = body.getReader()
+  abandoned.addEventListener("abort", () => drop(reader))
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    if (length > BODY_BYTES_MAX) {
+      drop(reader)
+      return "too large"
+    }
+    chunks.push(value)
   }
   const bytes = new Uint8Array(length)
   let at = 0
@@ -42,12 +57,12 @@ const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array 
 const readBytes = (request: Request, declared: string | null): Effect.Effect<Uint8Array, HttpRefusal> =>
   Effect.tryPromise({
     // With a declared length within the limit the runtime itself stops at that many bytes.
-    try: async () =>
+    try: async (abandoned) =>
       declared !== null
         ? new Uint8Array(await request.arrayBuffer())
         : request.body === null
           ? new Uint8Array()
-          : await readChunks(request.body),
+          : await readChunks(request.body, abandoned),
     catch: () => broken("The body ended before it was complete"),
   }).pipe(
     Effect.timeoutOrElse({ duration: BODY_DEADLINE_MS, orElse: () => Effect.fail(tooSlow) }),
