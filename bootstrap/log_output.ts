@@ -81,7 +81,7 @@ const messageText = (message: unknown): string =>
 
 /** Credentials in a URL, and signed tokens: what a defect's text may hold although no code of ours wrote it there. */
 const SECRET_REGEXPS = [
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, "$1<masked>@"],
+  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@"]+@/gi, "$1<masked>@"],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, "<masked>"],
 ] as const
 
