@@ -1,10 +1,11 @@
 // The command line's manners: help, exit codes, what goes to which output (contract section 5).
-import { afterAll, describe, expect, test } from "bun:test"
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { createServer } from "node:net"
 import manifest from "../../package.json" with { type: "json" }
 import { endProcesses, runProcess, serveEnvironment } from "../support/service_process.ts"
 
 afterAll(endProcesses)
+setDefaultTimeout(30_000)
 
 describe("portolan", () => {
   test.concurrent("--help lists every command, and each of them has help of its own", async () => {
@@ -14,11 +15,13 @@ describe("portolan", () => {
     expect(commands).toContain("serve")
     expect(commands).toContain("demo")
     expect(commands).toContain("config")
-    for (const command of commands) {
-      const help = await runProcess([...command.split(" "), "--help"])
-      expect([command, help.code, help.stderr]).toEqual([command, 0, ""])
-      expect(help.stdout).toStartWith(`Usage: portolan ${command}`)
-    }
+    await Promise.all(
+      commands.map(async (command) => {
+        const help = await runProcess([...command.split(" "), "--help"])
+        expect([command, help.code, help.stderr]).toEqual([command, 0, ""])
+        expect(help.stdout).toStartWith(`Usage: portolan ${command}`)
+      }),
+    )
   })
 
   test.concurrent("--version is the package's", async () => {
