@@ -1,6 +1,7 @@
 import { Effect, Redacted } from "effect"
 import { Elysia } from "elysia"
 import type { Command } from "../adapters/driving/cli/command.ts"
+import { collectionDocs } from "../adapters/driving/http/collection_docs.ts"
 import { products } from "../domain/records/products.ts"
 import { loadCollections } from "./collections_file.ts"
 import { type Config, InvalidConfiguration, isConfigured, readEnvironment, type VariableName } from "./config.ts"
@@ -71,6 +72,23 @@ const AUTH_VARIABLES = [
   "AUTH_REQUIRE_TYP",
 ] as const
 
+/** The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting"). */
+export const demoRoutes: NonNullable<ServiceOptions["extend"]> = (setups, { guard }) => {
+  const handler = setups.get("products")?.handler
+  if (handler === undefined) return []
+  return [
+    new Elysia().delete("/admin/products/:id", handler.delete, {
+      beforeHandle: guard.requireRoles(["catalogue-admin"]),
+      detail: {
+        ...collectionDocs(products).delete,
+        operationId: "delete_products_as_admin",
+        summary: "Delete as a catalogue admin",
+        description: "Needs the realm role: catalogue-admin",
+      },
+    }),
+  ]
+}
+
 const demoScreen = (url: string, token: string): string => {
   const authorization = `-H "Authorization: Bearer ${token}"`
   return `Portolan demo: not for production. Its realm and token exist for this run only.
@@ -119,17 +137,7 @@ export const demoCommand: Command = {
         { ...config, AUTH_PUBLIC_KEY: Redacted.make(publicKey) },
         {
           collections: [products],
-          // The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting").
-          extend: (setups, { guard }) => {
-            const handler = setups.get("products")?.handler
-            if (handler === undefined) return []
-            return [
-              new Elysia().delete("/admin/products/:id", handler.delete, {
-                beforeHandle: guard.requireRoles(["catalogue-admin"]),
-                detail: { tags: ["products"], summary: "Delete as a catalogue admin", security: [{ bearer: [] }] },
-              }),
-            ]
-          },
+          extend: demoRoutes,
         },
         (url) => terminal.out(demoScreen(url, token)),
       )

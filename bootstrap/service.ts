@@ -36,6 +36,8 @@ export interface ServiceOptions {
 
 export interface Service {
   readonly front: Front
+  /** Every route of the public listener: what a walk over all of them goes by. */
+  readonly routes: AnyElysia["routes"]
   /** `/health/*` and `/metrics` without a token, for a listener that strangers do not reach. */
   readonly admin: Front
   /** Closes the adapters, background work first. */
@@ -90,6 +92,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     unexpected,
   })
   return {
+    routes: app.routes,
     front: makeFront({
       route: (request) => app.fetch(request),
       admits: guard.admits,

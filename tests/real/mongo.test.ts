@@ -11,7 +11,7 @@ import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { startCountingProxy } from "../support/counting_proxy.ts"
 import { KILLABLE_MONGODB, MONGODB, type MongoServer, realSuite } from "../support/real_servers.ts"
 import { startRepository } from "../support/repository_process.ts"
-import { failedService, type ServiceProcess, startServiceProcess } from "../support/service_process.ts"
+import { failedService, type ServiceProcess, startServiceProcess } from "../support/serving_process.ts"
 
 const SUITE_MS = 30_000
 

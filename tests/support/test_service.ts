@@ -4,7 +4,7 @@ import * as memoryRecords from "../../adapters/driven/record_repository/memory.t
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { listen } from "../../bootstrap/listen.ts"
 import { makeLog } from "../../bootstrap/log_output.ts"
-import { makeService, type ServiceOptions } from "../../bootstrap/service.ts"
+import { makeService, type Service, type ServiceOptions } from "../../bootstrap/service.ts"
 import type { Collection } from "../../domain/records/collection.ts"
 import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import { products } from "../../domain/records/products.ts"
@@ -20,6 +20,7 @@ export interface TestService {
   readonly create: (fields: unknown, init?: RequestInit) => Promise<Response>
   /** Calls that reached the store so far. */
   readonly storeCalls: () => number
+  readonly routes: Service["routes"]
   readonly log: () => string
   readonly stop: () => Promise<void>
 }
@@ -89,6 +90,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
       return send("/api/products", { ...init, method: "POST", headers, body: JSON.stringify(fields) })
     },
     storeCalls: () => calls,
+    routes: service.routes,
     log: () => lines.join("\n"),
     stop: async () => {
       await listener.stop()

@@ -23,6 +23,7 @@ const REALM = "portolan"
 const RETRY_AFTER_S = "2"
 
 const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
+  INVALID_HOST: [400, "Invalid host"],
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_JSON: [400, "Invalid JSON"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
@@ -38,6 +39,12 @@ export const INTERNAL: Problem = {
   code: "INTERNAL",
   title: "Internal error",
   detail: "Something unexpected happened; the service's log knows it by the request id",
+}
+
+const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
+  // Whoever is too slow is not waited for any longer (RFC 9110 section 15.5.9).
+  if (code === "REQUEST_TIMEOUT") return { headers: { connection: "close" } }
+  return allow === undefined ? {} : { headers: { allow } }
 }
 
 /** The one place that turns an error into a status and a body. */
@@ -104,7 +111,7 @@ export const describe = (error: ServiceError): Problem => {
         code: error.code,
         title,
         detail: error.detail,
-        ...(error.allow === undefined ? {} : { headers: { allow: error.allow } }),
+        ...refusalHeaders(error),
       }
     }
   }
