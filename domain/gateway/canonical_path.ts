@@ -39,9 +39,9 @@ const isUtf8 = (path: string): boolean => {
 }
 
 const decodeUnreserved = (path: string): string =>
-  path.replace(ESCAPE, (escape, hex: string) => {
+  path.replace(ESCAPE, (escaped, hex: string) => {
     const character = String.fromCharCode(Number.parseInt(hex, 16))
-    return UNRESERVED.test(character) ? character : escape.toUpperCase()
+    return UNRESERVED.test(character) ? character : escaped.toUpperCase()
   })
 
 /**

@@ -1,3 +1,4 @@
+import { Base64 } from "effect/encoding"
 import { realmRoles } from "../identity/claims.ts"
 import type { TokenObject } from "../identity/token_kind.ts"
 import type { Header } from "./verdict.ts"
@@ -28,21 +29,6 @@ export const IDENTITY_HEADERS: ReadonlyArray<string> = [
 const SHOWN_CLAIMS = ["sub", "preferred_username", "name", "email", "azp"] as const
 const PLAIN = /^[\x21-\x7e]{1,256}$/
 
-/** Base64 of UTF-8 text, without any platform's help. */
-const base64 = (text: string): string => {
-  const bytes = [...new TextEncoder().encode(text)]
-  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-  let out = ""
-  for (let at = 0; at < bytes.length; at += 3) {
-    const [a = 0, b = 0, c = 0] = bytes.slice(at, at + 3)
-    const left = bytes.length - at
-    out += letters.charAt(a >> 2) + letters.charAt(((a & 3) << 4) | (b >> 4))
-    out += left > 1 ? letters.charAt(((b & 15) << 2) | (c >> 6)) : "="
-    out += left > 2 ? letters.charAt(c & 63) : "="
-  }
-  return out
-}
-
 /**
  * Says who is asking, in headers no claim can break out of: a value that is not plain ASCII is dropped or encoded.
  *
@@ -55,7 +41,7 @@ export const identityHeaders = (payload: TokenObject): ReadonlyArray<Header> => 
   )
   const roles = [...realmRoles(payload)].filter((role) => PLAIN.test(role) && !role.includes(","))
   return [
-    ["x-userinfo", base64(JSON.stringify(shown))],
+    ["x-userinfo", Base64.encode(JSON.stringify(shown))],
     ...(typeof sub === "string" && PLAIN.test(sub) ? [["x-credential-identifier", sub] as const] : []),
     ...(roles.length > 0 ? [["x-authenticated-groups", roles.join(", ")] as const] : []),
   ]

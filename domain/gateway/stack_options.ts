@@ -78,7 +78,9 @@ const conflicts = (options: StackOptions): ReadonlyArray<string> => {
  * @returns the options, or one line per mistake
  * @see seed 4.4: a database with a 3.x image is refused with a printed reason; contract section 7
  */
-export const readStackOptions = (written: WrittenOptions): StackOptions | { readonly mistakes: ReadonlyArray<string> } => {
+export const readStackOptions = (
+  written: WrittenOptions,
+): StackOptions | { readonly mistakes: ReadonlyArray<string> } => {
   const mistakes: Array<string> = []
   const read = <K extends keyof StackOptions>(name: K, parse: (text: string) => Read<StackOptions[K]>) => {
     const text = written[name]

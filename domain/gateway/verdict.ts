@@ -52,7 +52,8 @@ const challenge = (realm: string, error?: string): Header => [
 export const unauthenticated = (realm: string): Verdict => refuse(401, "Unauthorized", challenge(realm))
 /** The credentials are of the wrong kind, or no good (seed section 7). */
 export const badToken = (realm: string): Verdict => refuse(401, "Unauthorized", challenge(realm, "invalid_token"))
-export const missingRole = (realm: string): Verdict => refuse(403, "missing role", challenge(realm, "insufficient_scope"))
+export const missingRole = (realm: string): Verdict =>
+  refuse(403, "missing role", challenge(realm, "insufficient_scope"))
 
 export const redirect = (location: string, ...cookies: ReadonlyArray<string>): Verdict => ({
   kind: "redirect",
