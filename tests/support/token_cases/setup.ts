@@ -71,6 +71,7 @@ export const SETUP_CASES: ReadonlyArray<SetupCase> = [
   keys("a truncated certificate", () => certificateOf(KEYS.realm()).toString("base64").slice(0, 400)),
   keys("a private key, JWK", () => JSON.stringify(jwkOf(KEYS.realm().privateKey))),
   keys("a private key in a JWKS", () => set(jwkOf(realm()), jwkOf(KEYS.other().privateKey))),
+  keys("a secret in a JWKS", () => set(jwkOf(realm()), { kty: "oct", k: "c2VjcmV0" })),
   keys("a secret, JWK", () => JSON.stringify({ kty: "oct", k: "c2VjcmV0" })),
   keys("a public key, PKCS#1", exported("pkcs1", "publicKey")),
   keys("a public key, PKCS#1, bare base64", () => realm().export({ type: "pkcs1", format: "der" }).toString("base64")),
