@@ -6,6 +6,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
   demo: async () => (await import("./serve_command.ts")).demoCommand,
   config: async () => (await import("./config_command.ts")).configCommand,
+  "stack up": async () => (await import("./stack_commands.ts")).upCommand,
+  "stack status": async () => (await import("./stack_commands.ts")).statusCommand,
+  "stack logs": async () => (await import("./stack_commands.ts")).logsCommand,
+  "stack token": async () => (await import("./stack_commands.ts")).tokenCommand,
+  "stack down": async () => (await import("./stack_commands.ts")).downCommand,
+  "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
 }
 
 const terminal: Terminal = {

@@ -3,6 +3,7 @@ import { Data } from "effect"
 /** The stack was asked for something that cannot be; nothing was started or stopped: exit code 2. */
 export class StackRefused extends Data.TaggedError("StackRefused")<{ readonly reasons: ReadonlyArray<string> }> {
   readonly code = "STACK_REFUSED"
+  readonly exitCode = 2
   override get message(): string {
     return this.reasons.map((reason) => `refused: ${reason}`).join("\n")
   }
@@ -25,6 +26,7 @@ export class StackFailed extends Data.TaggedError("StackFailed")<{
 /** There is no stack to ask: exit code 3. */
 export class StackNotRunning extends Data.TaggedError("StackNotRunning")<Record<never, never>> {
   readonly code = "STACK_NOT_RUNNING"
+  readonly exitCode = 3
   override get message(): string {
     return "The stack is not running; start it with `portolan stack up`"
   }

@@ -161,9 +161,11 @@ const passwordGrant = (provider: Provider, password: string) => async (ctx: KoaC
   Object.assign(id, { scope: SCOPES })
   const accessToken = await access.save()
   id.set("at_hash", accessToken)
+  const refresh = new provider.RefreshToken({ accountId: user.id, client, grantId, gty: "password", scope: SCOPES })
   ctx.body = {
     access_token: accessToken,
     id_token: await id.issue({ use: "idtoken" }),
+    refresh_token: await refresh.save(),
     token_type: "Bearer",
     expires_in: TOKEN_S,
     scope: SCOPES,
