@@ -10,6 +10,8 @@ export interface RawAnswer {
   /** Status line and headers of the first answer. */
   readonly head: string
   readonly body: string
+  /** Every answer, in order. */
+  readonly answers: ReadonlyArray<{ readonly status: string; readonly head: string; readonly body: string }>
 }
 
 interface Parsed {
@@ -51,16 +53,12 @@ const readAll = (text: string): RawAnswer => {
   for (let rest = text; ; ) {
     const one = readOne(rest)
     if (one === undefined) break
-    if (!one.status.startsWith("1")) answers.push(one)
+    if (!one.status.startsWith("1")) answers.push({ ...one, body: Buffer.from(one.body, "latin1").toString("utf8") })
     rest = one.rest
   }
   const [first] = answers
-  if (first === undefined) return { statuses: "closed", head: "", body: "" }
-  return {
-    statuses: answers.map(({ status }) => status).join(" "),
-    head: first.head,
-    body: Buffer.from(first.body, "latin1").toString("utf8"),
-  }
+  if (first === undefined) return { statuses: "closed", head: "", body: "", answers: [] }
+  return { statuses: answers.map(({ status }) => status).join(" "), head: first.head, body: first.body, answers }
 }
 
 /**

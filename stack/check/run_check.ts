@@ -53,7 +53,7 @@ const hostileServer = async (key: KeyObject) => {
   })
   await listen(server, 0)
   const { port } = server.address() as { port: number }
-  return { url: `http://127.0.0.1:${port}`, fetches: () => fetches, close: () => server.close() }
+  return { url: `http://127.0.0.1:${port}`, fetches: () => fetches, close: () => void server.close() }
 }
 
 type Hostile = Awaited<ReturnType<typeof hostileServer>>
@@ -84,7 +84,11 @@ const credentialsFor = async (
 }
 
 /** Every case for a build of the gateway. */
-export const checkCases = ({ line, variant, jwtRoles }: CheckTarget): ReadonlyArray<CheckCase> => {
+export const checkCases = ({
+  line,
+  variant,
+  jwtRoles,
+}: Pick<CheckTarget, "line" | "variant" | "jwtRoles">): ReadonlyArray<CheckCase> => {
   const routes = routesOf(line, variant)
   return [...pathCases(routes), ...tokenCases(routes, jwtRoles), ...protocolCases(routes)]
 }
@@ -99,17 +103,35 @@ const attackerRow = (fetches: number): CheckRow => ({
   ...(fetches === 0 ? {} : { note: "the gateway asked a server that a token named" }),
 })
 
-const run = async (target: CheckTarget): Promise<CheckResult> => {
+/** A check that is ready to ask: tokens are made, and the attacker's server listens. */
+export interface PreparedCheck {
+  readonly ask: (each: CheckCase) => Promise<CheckRow>
+  /** What became of the attacker's server. */
+  readonly attacker: () => CheckRow
+  readonly close: () => void
+}
+
+export const prepareCheck = async (target: CheckTarget): Promise<PreparedCheck> => {
   const hostileKey = newHostileKey()
   const hostile = await hostileServer(hostileKey)
+  const credentials = await credentialsFor(target, hostile, hostileKey).catch((failure: unknown) => {
+    hostile.close()
+    throw failure
+  })
+  return {
+    ask: (each) => askCase(each, { proxyUrl: target.proxyUrl, credentials, hits: target.hits }),
+    attacker: () => attackerRow(hostile.fetches()),
+    close: hostile.close,
+  }
+}
+
+const run = async (target: CheckTarget): Promise<CheckResult> => {
+  const prepared = await prepareCheck(target)
   try {
-    const credentials = await credentialsFor(target, hostile, hostileKey)
-    const cases = checkCases(target)
     const rows: Array<CheckRow> = []
     // One at a time: only then does a hit at the upstream belong to one request.
-    for (const each of cases)
-      rows.push(await askCase(each, { proxyUrl: target.proxyUrl, credentials, hits: target.hits }))
-    rows.push(attackerRow(hostile.fetches()))
+    for (const each of checkCases(target)) rows.push(await prepared.ask(each))
+    rows.push(prepared.attacker())
     const count = (outcome: CheckRow["outcome"]) => rows.filter((row) => row.outcome === outcome).length
     const { proxyUrl, line, variant } = target
     return {
@@ -120,7 +142,7 @@ const run = async (target: CheckTarget): Promise<CheckResult> => {
       notAsked: count("not asked"),
     }
   } finally {
-    hostile.close()
+    prepared.close()
   }
 }
 
