@@ -36,24 +36,9 @@ const startOne = (home: string, service: Service) => {
   closeSync(log)
   child.unref()
   const identity = child.pid === undefined ? undefined : identify(child.pid)
-  return identity === undefined ? undefined : { service, ...identity }
+  if (identity === undefined) throw new Error("the process ended at once")
+  return { service, ...identity }
 }
-
-/**
- * Starts the three processes of the embedded engine. They read the state file, which must be there already.
- *
- * @fails {StackFailed} when one cannot be started at all
- */
-export const startProcesses = (home: string): Effect.Effect<StackState["processes"], StackFailed> =>
-  Effect.forEach(SERVICES, (service) =>
-    Effect.flatMap(
-      Effect.sync(() => startOne(home, service)),
-      (started) =>
-        started === undefined
-          ? Effect.fail(new StackFailed({ part: service, reason: "its process could not be started", log: [] }))
-          : Effect.succeed(started),
-    ),
-  )
 
 const ended = (processes: StackState["processes"]): boolean => processes.every((each) => !isRunning(each))
 
@@ -63,4 +48,21 @@ export const stopProcesses = Effect.fnUntraced(function* (processes: StackState[
     for (const each of processes) signal(each, name)
     for (let waited = 0; waited < STOP_MS && !ended(processes); waited += POLL_MS) yield* Effect.sleep(POLL_MS)
   }
+})
+
+/**
+ * Starts the three processes of the embedded engine. They read the state file, which must be there already.
+ *
+ * @fails {StackFailed} when one cannot be started at all; those before it are stopped again
+ */
+export const startProcesses = Effect.fnUntraced(function* (home: string) {
+  const started: Array<StackState["processes"][number]> = []
+  for (const service of SERVICES)
+    started.push(
+      yield* Effect.try({
+        try: () => startOne(home, service),
+        catch: () => new StackFailed({ part: service, reason: "its process could not be started", log: [] }),
+      }).pipe(Effect.tapError(() => stopProcesses(started))),
+    )
+  return started
 })

@@ -87,13 +87,12 @@ const start = Effect.fnUntraced(function* (home: string, asked: StackOptions, sa
     processes: [],
   }
   writeState(home, state)
-  const processes = yield* startProcesses(home)
+  const degraded = (known: StackState) => Effect.sync(() => writeState(home, { ...known, phase: "degraded" }))
+  const processes = yield* startProcesses(home).pipe(Effect.tapError(() => degraded(state)))
   const started: StackState = { ...state, processes }
   writeState(home, started)
   say(`started ${processes.map(({ service, pid }) => `${service} (${pid})`).join(", ")}`)
-  yield* waitUntilReady(home, started, READY_MS, say).pipe(
-    Effect.tapError(() => Effect.sync(() => writeState(home, { ...started, phase: "degraded" }))),
-  )
+  yield* waitUntilReady(home, started, READY_MS, say).pipe(Effect.tapError(() => degraded(started)))
   const ready: StackState = { ...started, phase: "ready" }
   writeState(home, ready)
   return ready

@@ -58,8 +58,9 @@ export const canonicalTarget = (raw: string): CanonicalTarget | TargetRefusal =>
   const written = (cut === -1 ? target : target.slice(0, cut)) || (ABSOLUTE_FORM.test(raw) ? "/" : "")
   if (!PATH_TEXT.test(written) || ESCAPED_CONTROL.test(written) || !isUtf8(written)) return "malformed"
   if (query !== undefined && !QUERY_TEXT.test(query)) return "malformed"
-  if (SECOND_MEANING.test(written)) return "ambiguous"
   const path = decodeUnreserved(written).replace(/\/{2,}/g, "/")
+  // Looked for after decoding: %25%32e becomes %252e only then.
+  if (SECOND_MEANING.test(path)) return "ambiguous"
   return path.split("/").some((segment) => DOT_SEGMENT.test(segment)) ? "ambiguous" : { path, query }
 }
 

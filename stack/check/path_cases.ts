@@ -35,6 +35,7 @@ const ROWS: ReadonlyArray<Row> = [
   ["/open/allowed/..%5Csecret", ["403"]],
   ["/open/allowed\\..\\secret", ["403"]],
   ["/open/allowed/%252e%252e/secret", ["403"]],
+  ["/open/allowed/%25%32%65%25%32%65/secret", ["403"]],
   ["/open/allowed%252f..%252fsecret", ["403"]],
   ["//open/secret", ["403"]],
   ["/open//secret", ["403"]],
