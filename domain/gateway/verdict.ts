@@ -20,28 +20,31 @@ export type Verdict =
     }
   | { readonly kind: "redirect"; readonly location: string; readonly headers: ReadonlyArray<Header> }
 
+export type Refusal = Extract<Verdict, { kind: "refuse" }>
+
 const NO_STORE: Header = ["cache-control", "no-store"]
 
-const refuse = (
-  status: Extract<Verdict, { kind: "refuse" }>["status"],
-  message: string,
-  ...headers: ReadonlyArray<Header>
-): Verdict => ({ kind: "refuse", status, message, headers: [NO_STORE, ...headers] })
+const refuse = (status: Refusal["status"], message: string, ...headers: ReadonlyArray<Header>): Refusal => ({
+  kind: "refuse",
+  status,
+  message,
+  headers: [NO_STORE, ...headers],
+})
 
 // Fixed sentences only: nothing a client sent is ever repeated to it.
-export const badRequest: Verdict = refuse(400, "malformed request")
-export const ambiguousPath: Verdict = refuse(403, "ambiguous path")
-export const pathNotAllowed: Verdict = refuse(403, "path not allowed")
-export const noRoute: Verdict = refuse(404, "no Route matched with those values")
-export const wrongMethod: Verdict = refuse(405, "method not allowed", [
+export const badRequest: Refusal = refuse(400, "malformed request")
+export const ambiguousPath: Refusal = refuse(403, "ambiguous path")
+export const pathNotAllowed: Refusal = refuse(403, "path not allowed")
+export const noRoute: Refusal = refuse(404, "no Route matched with those values")
+export const wrongMethod: Refusal = refuse(405, "method not allowed", [
   "allow",
   "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
 ])
-export const failed: Verdict = refuse(500, "authorization failed")
-export const providerDown: Verdict = refuse(503, "identity provider unavailable", ["retry-after", "5"])
-export const loginRefused: Verdict = refuse(401, "login refused")
-export const loginUnknown: Verdict = refuse(400, "no such login is under way")
-export const crossSite: Verdict = refuse(403, "cross-site request")
+export const failed: Refusal = refuse(500, "authorization failed")
+export const providerDown: Refusal = refuse(503, "identity provider unavailable", ["retry-after", "5"])
+export const loginRefused: Refusal = refuse(401, "login refused")
+export const loginUnknown: Refusal = refuse(400, "no such login is under way")
+export const crossSite: Refusal = refuse(403, "cross-site request")
 
 const challenge = (realm: string, error?: string): Header => [
   "www-authenticate",
