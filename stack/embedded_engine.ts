@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
-import { createRequire } from "node:module"
-import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
+import { bunPath } from "./bun_path.ts"
 import { StackFailed } from "./errors.ts"
 import { identify, isRunning, signal } from "./process_identity.ts"
 import { SERVICES, type Service, type StackState, stackFiles } from "./state.ts"
@@ -17,12 +16,6 @@ const ENTRIES: Readonly<Record<Service, string>> = {
 /** Milliseconds a process gets to end by itself. */
 const STOP_MS = 5000
 const POLL_MS = 20
-
-/** Bun runs the processes, also when the library was called from another runtime. */
-const bunPath = (): string =>
-  process.versions.bun !== undefined
-    ? process.execPath
-    : join(dirname(createRequire(import.meta.url).resolve("bun/package.json")), "bin", "bun.exe")
 
 const startOne = (home: string, service: Service) => {
   const log = openSync(stackFiles(home).log(service), "a", 0o600)

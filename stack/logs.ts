@@ -1,8 +1,9 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs"
 import { Effect } from "effect"
+import { containerLogs } from "./docker/docker_engine.ts"
 import { StackRefused } from "./errors.ts"
 import { redact } from "./service_log.ts"
-import { stackFiles } from "./state.ts"
+import { readState, stackFiles } from "./state.ts"
 
 const FOLLOW_MS = 200
 
@@ -51,6 +52,11 @@ export const logs = Effect.fn("stack.logs")(function* (
 ) {
   if (service !== undefined && !known.includes(service))
     return yield* new StackRefused({ reasons: [`no service '${service}'; there are ${known.join(", ")}`] })
+  const project = readState(home)?.project
+  if (project !== undefined) {
+    for (const line of yield* containerLogs(home, project, service, lines)) show(line)
+    return
+  }
   const shown = service === undefined ? known : [service]
   const width = Math.max(...shown.map((name) => name.length))
   const write = (name: string, line: string) =>

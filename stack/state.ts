@@ -39,6 +39,7 @@ export const stackFiles = (home: string) => ({
   state: join(home, "stack.json"),
   lock: join(home, "stack.lock"),
   folder: join(home, "stack"),
+  docker: join(home, "stack", "docker"),
   log: (service: string) => join(home, "stack", `${service}.log`),
 })
 

@@ -1,7 +1,10 @@
 import { Effect } from "effect"
 import { askControl } from "./control.ts"
 import { isRunning } from "./process_identity.ts"
+import { REALM } from "./realm.ts"
 import { readState, SERVICES, type Service, type StackState } from "./state.ts"
+
+const ANSWER_MS = 2000
 
 export interface ServiceStatus {
   readonly service: Service
@@ -21,7 +24,7 @@ export interface StackStatus {
 const urlOf = ({ urls }: StackState, service: Service): string =>
   ({ upstream: urls.upstream, idp: urls.idp, gateway: urls.proxy })[service]
 
-const askOne = async (state: StackState, service: Service): Promise<ServiceStatus> => {
+const askProcess = async (state: StackState, service: Service): Promise<ServiceStatus> => {
   const url = urlOf(state, service)
   const process = state.processes.find((each) => each.service === service)
   if (process === undefined || !isRunning(process))
@@ -34,14 +37,35 @@ const askOne = async (state: StackState, service: Service): Promise<ServiceStatu
     : { ...known, healthy: false, detail: "another process answers there" }
 }
 
+/** What each container must answer; a gateway that answers anything else is not ours, or not well. */
+const CONTAINER_ANSWERS: Readonly<Record<Service, readonly [path: string, status: number]>> = {
+  upstream: ["/", 200],
+  idp: [`/realms/${REALM.name}/.well-known/openid-configuration`, 200],
+  gateway: ["/open/secret", 403],
+}
+
+const askContainer = async (state: StackState, service: Service): Promise<ServiceStatus> => {
+  const url = urlOf(state, service)
+  const [path, wanted] = CONTAINER_ANSWERS[service]
+  const answer = await fetch(url + path, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+    () => undefined,
+  )
+  await answer?.body?.cancel()
+  if (answer?.status === wanted) return { service, url, healthy: true }
+  return { service, url, healthy: false, detail: answer === undefined ? "no answer" : `answers ${answer.status}` }
+}
+
+const askOne = (state: StackState, service: Service): Promise<ServiceStatus> =>
+  state.project === undefined ? askProcess(state, service) : askContainer(state, service)
+
 /** Looks at every service of a stack. */
 export const inspect = (state: StackState): Effect.Effect<StackStatus> =>
   Effect.map(
     Effect.promise(() => Promise.all(SERVICES.map((service) => askOne(state, service)))),
     (services) => {
-      const alive = services.filter(({ pid }) => pid !== undefined).length
-      const healthy = services.every((each) => each.healthy) && state.phase === "ready"
-      return { state: healthy ? "healthy" : alive === 0 ? "not running" : "degraded", services }
+      const someAlive = services.some(({ pid, healthy }) => pid !== undefined || healthy)
+      const allHealthy = services.every(({ healthy }) => healthy) && state.phase === "ready"
+      return { state: allHealthy ? "healthy" : someAlive ? "degraded" : "not running", services }
     },
   )
 

@@ -2,17 +2,19 @@ import { generateKeyPairSync, randomBytes } from "node:crypto"
 import { resolve } from "node:path"
 import { Clock, Effect } from "effect"
 import { flagOf, type StackOptions } from "../domain/gateway/stack_options.ts"
-import { startProcesses, stopProcesses } from "./embedded_engine.ts"
+import { projectOf, requireDocker, startContainers } from "./docker/docker_engine.ts"
+import { startProcesses } from "./embedded_engine.ts"
 import { StackRefused } from "./errors.ts"
 import { LOOPBACK, probePort } from "./loopback.ts"
 import { type Say, waitUntilReady } from "./readiness.ts"
 import { REALM } from "./realm.ts"
 import { readState, removeState, type StackSecrets, type StackState, writeState } from "./state.ts"
 import { inspect } from "./status.ts"
+import { stopParts } from "./stop_parts.ts"
 import { withLock } from "./with_lock.ts"
 
-/** Milliseconds until the embedded stack must be ready. */
-const READY_MS = 60_000
+/** Milliseconds until a stack must be ready; containers start Java, and maybe a database. */
+const READY_MS = { embedded: 60_000, docker: 180_000 } as const
 
 const PORTS = ["proxyPort", "idpPort", "upstreamPort"] as const
 
@@ -65,12 +67,26 @@ const existing = Effect.fnUntraced(function* (home: string, options: StackOption
   }
   const wrong = found.services.filter(({ healthy }) => !healthy).map(({ service }) => service)
   say(`an earlier stack is not whole (${wrong.join(", ") || state.phase}): starting again`)
-  yield* stopProcesses(state.processes)
+  yield* stopParts(home, state)
   removeState(home)
   return undefined
 })
 
+/** Starts what the state describes; the state file is there already. */
+const startParts = Effect.fnUntraced(function* (home: string, state: StackState, say: Say) {
+  if (state.options.engine === "docker") {
+    say("building and starting containers")
+    yield* startContainers(home, state)
+    return state
+  }
+  const processes = yield* startProcesses(home)
+  say(`started ${processes.map(({ service, pid }) => `${service} (${pid})`).join(", ")}`)
+  const started: StackState = { ...state, processes }
+  return started
+})
+
 const start = Effect.fnUntraced(function* (home: string, asked: StackOptions, say: Say) {
+  if (asked.engine === "docker") yield* requireDocker
   const options = yield* takePorts(asked)
   const state: StackState = {
     version: 1,
@@ -85,14 +101,13 @@ const start = Effect.fnUntraced(function* (home: string, asked: StackOptions, sa
     },
     secrets: newSecrets(),
     processes: [],
+    ...(options.engine === "docker" ? { project: projectOf(home) } : {}),
   }
   writeState(home, state)
   const degraded = (known: StackState) => Effect.sync(() => writeState(home, { ...known, phase: "degraded" }))
-  const processes = yield* startProcesses(home).pipe(Effect.tapError(() => degraded(state)))
-  const started: StackState = { ...state, processes }
+  const started = yield* startParts(home, state, say).pipe(Effect.tapError(() => degraded(state)))
   writeState(home, started)
-  say(`started ${processes.map(({ service, pid }) => `${service} (${pid})`).join(", ")}`)
-  yield* waitUntilReady(home, started, READY_MS, say).pipe(Effect.tapError(() => degraded(started)))
+  yield* waitUntilReady(home, started, READY_MS[options.engine], say).pipe(Effect.tapError(() => degraded(started)))
   const ready: StackState = { ...started, phase: "ready" }
   writeState(home, ready)
   return ready
