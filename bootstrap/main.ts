@@ -1,3 +1,4 @@
+#!/usr/bin/env bun
 import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
 import { VERSION } from "./version.ts"
 
@@ -5,6 +6,7 @@ import { VERSION } from "./version.ts"
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
   demo: async () => (await import("./serve_command.ts")).demoCommand,
+  token: async () => (await import("./token_command.ts")).tokenCommand,
   config: async () => (await import("./config_command.ts")).configCommand,
   "stack up": async () => (await import("./stack_commands.ts")).upCommand,
   "stack status": async () => (await import("./stack_commands.ts")).statusCommand,

@@ -44,9 +44,4 @@ export class VerifiedTokens {
     const oldest = this.#entries.keys().next().value
     if (oldest !== undefined) this.#entries.delete(oldest)
   }
-
-  /** Forgets everything, when the realm's keys change. */
-  clear(): void {
-    this.#entries.clear()
-  }
 }

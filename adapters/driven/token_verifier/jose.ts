@@ -6,7 +6,7 @@ import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { VERIFIED_TOKENS_DEFAULT, VerifiedTokens } from "../../../domain/identity/verified_tokens.ts"
 import { followKeySet } from "./jose_key_set.ts"
 import { readKeys } from "./jose_keys.ts"
-import { fixed, type KeysFor, openToken, published } from "./jose_signature.ts"
+import { fixed, type KeysFor, published, readHeader, signedPayload } from "./jose_signature.ts"
 
 /** Where the realm's keys come from, and what its tokens must satisfy. */
 export interface JoseOptions extends TokenRules {
@@ -17,11 +17,6 @@ export interface JoseOptions extends TokenRules {
   /** Verified tokens remembered at most; {@link VERIFIED_TOKENS_DEFAULT} when absent, 0 for none. */
   readonly cacheSize?: number
 }
-
-const judge = Effect.fnUntraced(function* (token: string, keysFor: KeysFor, rules: TokenRules, nowS: number) {
-  const { header, payload } = yield* openToken(token, keysFor)
-  return { claims: yield* judgeClaims(payload, header, rules, nowS), notBefore: Number(payload["nbf"] ?? 0) }
-})
 
 const makeKeysFor = Effect.fnUntraced(function* (
   { keys, jwksUrl }: JoseOptions,
@@ -39,8 +34,21 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
   if (!Number.isSafeInteger(cacheSize) || cacheSize < 0)
     return yield* new InvalidIdentitySetup({ option: "cacheSize", rule: "must be a whole number from 0" })
   const rules = yield* makeTokenRules(options)
-  const verified = new VerifiedTokens(cacheSize)
-  const keysFor = yield* makeKeysFor(options, () => verified.clear())
+  let verified = new VerifiedTokens(cacheSize)
+  const keysFor = yield* makeKeysFor(options, () => {
+    verified = new VerifiedTokens(cacheSize)
+  })
+
+  const judge = Effect.fnUntraced(function* (token: string, nowS: number) {
+    const header = yield* readHeader(token)
+    const keys = yield* keysFor(header)
+    // Taken together with the keys: when they change meanwhile, their verdict is remembered by nobody.
+    const memory = verified
+    const payload = yield* signedPayload(token, keys)
+    const claims = yield* judgeClaims(payload, header, rules, nowS)
+    memory.add(token, claims, Number(payload["nbf"] ?? 0))
+    return claims
+  })
 
   return TokenVerifier.of({
     recall: (token, nowS) => verified.get(token, nowS),
@@ -48,11 +56,7 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
       Effect.clockWith((clock) => {
         const nowS = clock.currentTimeMillisUnsafe() / 1000
         const remembered = verified.get(token, nowS)
-        if (remembered !== undefined) return Effect.succeed(remembered)
-        return Effect.map(judge(token, keysFor, rules, nowS), ({ claims, notBefore }) => {
-          verified.add(token, claims, notBefore)
-          return claims
-        })
+        return remembered === undefined ? judge(token, nowS) : Effect.succeed(remembered)
       }),
   })
 })

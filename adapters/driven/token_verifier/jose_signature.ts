@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import { base64url, compactVerify, errors } from "jose"
 import { isCompactToken, judgeHeader } from "../../../domain/identity/access_token.ts"
 import { type KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
-import type { SignedToken } from "../../../domain/identity/signed_tokens.ts"
 import type { TokenObject } from "../../../domain/identity/token_kind.ts"
 import type { KeySet } from "./jose_key_set.ts"
 import type { RealmKey } from "./jose_keys.ts"
@@ -49,19 +48,28 @@ const checkSignature = (token: string, { key }: RealmKey): Effect.Effect<Uint8Ar
   }).pipe(Effect.map(({ payload }) => payload))
 
 /**
- * Opens a token: its form, its header, its signature. What it says is not judged here.
+ * Reads the header of a token whose signature is still to be checked.
  *
- * @fails {Unauthenticated} when form, header or signature is wrong
- * @fails {KeysUnavailable} when there is no key to check it with now
+ * @fails {Unauthenticated} when the token's form or its header is wrong
  */
-export const openToken = Effect.fnUntraced(function* (token: string, keysFor: KeysFor) {
+export const readHeader = Effect.fnUntraced(function* (token: string) {
   if (!isCompactToken(token)) return yield* malformed()
   const header = yield* objectOf(() => base64url.decode(token.slice(0, token.indexOf("."))))
   yield* judgeHeader(header)
-  const keys = yield* keysFor(header)
-  const [first, ...others] = keys.map((key) => checkSignature(token, key))
-  if (first === undefined) return yield* refuse("signature")
-  const signed = yield* Effect.firstSuccessOf([first, ...others])
-  const opened: SignedToken = { header, payload: yield* objectOf(() => signed) }
-  return opened
+  return header
 })
+
+/**
+ * The payload as any one of the keys has signed it; what it says is not judged here.
+ *
+ * @fails {Unauthenticated} when none has, or what they signed is no JSON object
+ */
+export const signedPayload = (
+  token: string,
+  keys: ReadonlyArray<RealmKey>,
+): Effect.Effect<TokenObject, Unauthenticated> => {
+  const [first, ...others] = keys.map((key) => checkSignature(token, key))
+  return first === undefined
+    ? Effect.fail(refuse("signature"))
+    : Effect.flatMap(Effect.firstSuccessOf([first, ...others]), (payload) => objectOf(() => payload))
+}

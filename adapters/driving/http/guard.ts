@@ -18,6 +18,8 @@ export interface Guard {
   readonly protect: (access?: Access) => ReturnType<typeof makeProtection>
   /** A `beforeHandle` hook, complete in itself: the token is checked, then the roles (any one of them is enough). */
   readonly requireRoles: (roles: ReadonlyArray<string>) => Hook
+  /** True when the request's token is remembered and satisfies every rule; `false` only means that the long way decides. */
+  readonly admits: (request: Request, rules: ReadonlyArray<Access>) => boolean
 }
 
 const makeProtection = (check: (request: Request) => Eventually<Response | undefined>) =>
@@ -34,21 +36,27 @@ const USUAL_SCHEME = "Bearer "
  * @param answerer runs the decision over all others; its context holds the same verifier
  */
 export const makeGuard = (verifier: TokenVerifier["Service"], answerer: Answerer<TokenVerifier>): Guard => {
+  const admits: Guard["admits"] = (request, rules) => {
+    const authorization = request.headers.get("authorization")
+    if (authorization === null || !authorization.startsWith(USUAL_SCHEME)) return false
+    const claims = verifier.recall(authorization.slice(USUAL_SCHEME.length), Date.now() / 1000)
+    return claims !== undefined && rules.every((rule) => holds(claims, rule))
+  }
   const check = (access: Access) => {
     const rule = Effect.runSync(makeAccess(access))
+    const rules = [rule]
     return (request: Request) => {
-      const authorization = request.headers.get("authorization")
-      if (authorization?.startsWith(USUAL_SCHEME)) {
-        const known = verifier.recall(authorization.slice(USUAL_SCHEME.length), Date.now() / 1000)
-        if (known !== undefined && holds(known, rule)) return undefined
-      }
+      const info = requestInfo(request)
+      info.rules = info.rules.length === 0 ? rules : [...info.rules, rule]
+      if (admits(request, rules)) return undefined
       return answerer.decide(
         request,
-        Effect.flatMap(authenticate(authorization), (claims) => authorize(claims, rule)),
+        Effect.flatMap(authenticate(request.headers.get("authorization")), (claims) => authorize(claims, rule)),
       )
     }
   }
   return {
+    admits,
     protect: (access = "authenticated") => makeProtection(check(access)),
     requireRoles: (roles) => {
       const decide = check({ roles })
