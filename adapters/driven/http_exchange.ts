@@ -12,6 +12,8 @@ export interface ExchangeRequest {
   readonly body?: string
   /** Deadline in milliseconds over the whole exchange: connection, headers and body. */
   readonly timeoutMs: number
+  /** Largest answer body, bytes; a longer one is not read to its end. Without it there is no bound. */
+  readonly bodyBytesMax?: number
 }
 
 export interface ExchangeResponse {
@@ -27,7 +29,7 @@ export interface ExchangeResponse {
  * purpose, its message, stack and fields repeat the whole URL and every header.
  */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
-  readonly kind: "timeout" | "network" | "redirected"
+  readonly kind: "timeout" | "network" | "redirected" | "oversized"
   readonly method: string
   readonly path: string
   /** Whether the server can have acted on the request. */
@@ -49,26 +51,50 @@ const neverSent = (failure: unknown): boolean => {
 }
 
 // Every convenience is off: ofetch would retry GETs, follow redirects with our token headers, and guess body types.
-const raw = ofetch.create({ retry: 0, redirect: "manual", ignoreResponseError: true, responseType: "text" })
+const raw = ofetch.create({ retry: 0, redirect: "manual", ignoreResponseError: true })
+
+class Oversized extends Error {}
+
+/** Reads a body as text, giving up once it is larger than allowed. */
+const readBounded = async (body: ReadableStream<Uint8Array> | null | undefined, bytesMax: number): Promise<string> => {
+  const decoder = new TextDecoder()
+  let text = ""
+  let bytes = 0
+  // Leaving the loop cancels the stream and with it the connection.
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > bytesMax) throw new Oversized()
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
 
 /**
  * Sends one exchange; the only place that talks HTTP to other systems.
  *
- * @fails {ExchangeFailed} on no connection, a connection lost, the deadline, or any 3xx answer
+ * @fails {ExchangeFailed} on no connection, a connection lost, the deadline, any 3xx answer or a body over its bound
  */
 export const send = Effect.fnUntraced(function* (request: ExchangeRequest) {
   const failed = (kind: ExchangeFailed["kind"], applied: ExchangeFailed["applied"]) =>
     new ExchangeFailed({ kind, method: request.method, path: new URL(request.url).pathname, applied })
   const target = request.query === undefined ? request.url : `${request.url}?${request.query}`
   const response = yield* Effect.tryPromise({
-    try: (signal) =>
-      raw.raw<string, "text">(target, {
+    try: async (signal) => {
+      const response = await raw.raw<ReadableStream<Uint8Array>, "stream">(target, {
         method: request.method,
         headers: { ...request.headers },
         signal,
+        responseType: "stream",
         ...(request.body === undefined ? {} : { body: request.body }),
-      }),
-    catch: (failure) => failed("network", neverSent(failure) ? "no" : "unknown"),
+      })
+      const text = await readBounded(response._data, request.bodyBytesMax ?? Number.POSITIVE_INFINITY)
+      const answer: ExchangeResponse = { status: response.status, headers: response.headers, text }
+      return answer
+    },
+    catch: (failure) =>
+      failure instanceof Oversized
+        ? failed("oversized", "unknown")
+        : failed("network", neverSent(failure) ? "no" : "unknown"),
   }).pipe(
     Effect.timeoutOrElse({
       duration: request.timeoutMs,
@@ -76,6 +102,5 @@ export const send = Effect.fnUntraced(function* (request: ExchangeRequest) {
     }),
   )
   if (response.status >= 300 && response.status < 400) return yield* failed("redirected", "unknown")
-  const answer: ExchangeResponse = { status: response.status, headers: response.headers, text: response._data ?? "" }
-  return answer
+  return response
 })
