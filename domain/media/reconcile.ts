@@ -1,3 +1,4 @@
+import type { OutcomeUnknown } from "./errors.ts"
 import type { FailureKind, GraphFailure } from "./graph_failure.ts"
 import type { ContainerState } from "./media_graph_port.ts"
 
@@ -20,11 +21,14 @@ const GONE_FOR_NOW = 2207008
 /**
  * Classes a failed publish call. Publishing has no idempotency key: only what is certain not to have acted is tried again.
  *
- * @see notes on failure windows W5 and W6: 2207051 was answered for posts that had gone live
+ * @param sends publish calls begun for the container, this one included
+ * @see Blocked 2207051 was answered for posts that had gone live
  */
-export const publishReaction = (failure: GraphFailure): PublishReaction => {
+export const publishReaction = (failure: GraphFailure, sends: number): PublishReaction => {
   if (failure.kind === "Blocked") return failure.applied === "unknown" ? "look-only" : "refused"
   if (failure.applied === "unknown") return "look"
+  // "Not found" after a lost call: that call may have used the container up.
+  if (failure.kind === "ContainerGone" && sends > 1) return "look-only"
   return LATER.has(failure.kind) || failure.kind === "Network" || failure.subcode === GONE_FOR_NOW ? "later" : "refused"
 }
 
@@ -32,14 +36,14 @@ export const publishReaction = (failure: GraphFailure): PublishReaction => {
 export const GRACE_LOOKS = 4
 export const GRACE_PAUSE_MS = 30_000
 
-/** Publish calls for one container in all. */
+/** Publish calls one run makes for one container. */
 export const SENDS_MAX = 3
 
 export type ReconcileDecision =
   | { readonly next: "published" }
   | { readonly next: "send-again" }
   | { readonly next: "look-again"; readonly pauseMs: number }
-  | { readonly next: "unknown" }
+  | { readonly next: "unknown"; readonly seen: OutcomeUnknown["seen"] }
 
 /**
  * Decides after one look at a container whose publish call has an unknown outcome.
@@ -48,15 +52,15 @@ export type ReconcileDecision =
  *
  * @param seen the container's state, or `unreadable`
  * @param look number of the look, from 1
- * @param sends publish calls made so far
+ * @param sentNow publish calls of this run
  * @param lookOnly never send again
  */
 export const decideReconcile = (
   seen: ContainerState | "unreadable",
-  { look, sends, lookOnly }: { readonly look: number; readonly sends: number; readonly lookOnly: boolean },
+  { look, sentNow, lookOnly }: { readonly look: number; readonly sentNow: number; readonly lookOnly: boolean },
 ): ReconcileDecision => {
   if (seen === "published") return { next: "published" }
-  if (seen === "error" || seen === "expired") return { next: "unknown" }
+  if (seen === "error" || seen === "expired") return { next: "unknown", seen }
   if (look < GRACE_LOOKS) return { next: "look-again", pauseMs: GRACE_PAUSE_MS }
-  return seen === "finished" && !lookOnly && sends < SENDS_MAX ? { next: "send-again" } : { next: "unknown" }
+  return seen === "finished" && !lookOnly && sentNow < SENDS_MAX ? { next: "send-again" } : { next: "unknown", seen }
 }

@@ -8,8 +8,8 @@ import {
   MediaGraphPort,
   type ProbeAnswer,
 } from "../../../domain/media/media_graph_port.ts"
-import { maskUrl, secretsInUrl } from "../../../domain/media/media_url.ts"
-import { makeScrub, REDACTED, type Scrub } from "../../../domain/media/secrets.ts"
+import { secretsInUrl } from "../../../domain/media/media_url.ts"
+import { makeScrub, type Scrub } from "../../../domain/media/secrets.ts"
 import { type ExchangeFailed, send } from "../http_exchange.ts"
 import * as wire from "./wire.ts"
 
@@ -33,17 +33,6 @@ const unanswered = (operation: GraphFailure["operation"], failure: ExchangeFaile
 }
 
 const secretsOf = ({ container }: CreationCall): ReadonlyArray<string> => mediaUrlsOf(container).flatMap(secretsInUrl)
-
-/** The same call with masked addresses, to be shown. */
-const masked = (call: CreationCall): CreationCall => {
-  const fields = Object.entries(call.container).map(([name, value]) => [
-    name,
-    name.endsWith("Url") && typeof value === "string" ? maskUrl(value) : value,
-  ])
-  return { ...call, container: Object.fromEntries(fields) }
-}
-
-const shown = (text: string): string => text.replaceAll("%3Credacted%3E", REDACTED)
 
 const make = (options: HttpGraphOptions) => {
   const { address, accessToken, placement, targetBytesMax } = options
@@ -135,18 +124,8 @@ const make = (options: HttpGraphOptions) => {
       ),
     requestAppToken: (app) =>
       exchange(wire.appToken(address, app), [Redacted.value(app.appSecret)], () => wire.readToken),
-    preview: Effect.fnUntraced(function* (call) {
-      const limits = { placement, targetBytesMax }
-      const real = yield* wire.creation(call, address, yield* accessToken, limits)
-      const free = { placement, targetBytesMax: Number.POSITIVE_INFINITY }
-      const { path, query, body } = yield* wire.creation(masked(call), address, Redacted.make(REDACTED), free)
-      return {
-        method: "POST",
-        target: shown(query === "" ? path : `${path}?${query}`),
-        targetBytes: wire.targetBytes(real),
-        ...(body === undefined ? {} : { body: shown(body) }),
-      } as const
-    }),
+    preview: (call) =>
+      Effect.flatMap(accessToken, (token) => wire.preview(call, address, token, { placement, targetBytesMax })),
     probe: ({ method, path, parameters }) => {
       const line = { operation: "probe", method, path: path === "" ? [] : path.split("/") } as const
       return withToken(line, parameters, () => (body) => ({ id: wire.readId(body) })).pipe(

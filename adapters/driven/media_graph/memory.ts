@@ -34,8 +34,8 @@ const make = (model: GraphModel, targetBytesMax: number) => {
     return yield* wire.readAnswer(call.operation, { status: answer.status, text, header }, scrub, read(scrub))
   })
 
-  const preview = (call: Parameters<MediaGraphPort["Service"]["preview"]>[0]) =>
-    wire.creation(call, ADDRESS, Redacted.make(REDACTED), { placement: PLACEMENT, targetBytesMax })
+  const preview: MediaGraphPort["Service"]["preview"] = (call) =>
+    wire.preview(call, ADDRESS, Redacted.make(REDACTED), { placement: PLACEMENT, targetBytesMax })
 
   return MediaGraphPort.of({
     createContainer: Effect.fnUntraced(function* (call) {
@@ -60,12 +60,7 @@ const make = (model: GraphModel, targetBytesMax: number) => {
         },
         () => wire.readToken,
       ),
-    preview: (call) =>
-      Effect.map(preview(call), (request) => ({
-        method: "POST",
-        target: `${request.path}?${request.query}`,
-        targetBytes: wire.targetBytes(request),
-      })),
+    preview,
     probe: ({ path, parameters }) =>
       ask({ operation: "probe", subject: path, parameters: byName(parameters) }, () => wire.readId).pipe(
         Effect.map(({ value }) => ({ status: 200, kind: "Accepted", id: value }) as const),

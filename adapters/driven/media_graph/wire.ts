@@ -1,4 +1,5 @@
 import { Effect, Redacted } from "effect"
+import type { Container } from "../../../domain/media/container.ts"
 import { encodeComponent, encodeQuery, type Parameter } from "../../../domain/media/encoding.ts"
 import { RequestTargetTooLong } from "../../../domain/media/errors.ts"
 import type { GraphAddress } from "../../../domain/media/graph_address.ts"
@@ -15,9 +16,11 @@ import type {
   CreationCall,
   GraphAnswer,
   PublishingLimit,
+  RequestPreview,
 } from "../../../domain/media/media_graph_port.ts"
+import { maskUrl } from "../../../domain/media/media_url.ts"
 import { parametersOf } from "../../../domain/media/parameters.ts"
-import type { Scrub } from "../../../domain/media/secrets.ts"
+import { REDACTED, type Scrub } from "../../../domain/media/secrets.ts"
 import { readUsage } from "../../../domain/media/usage.ts"
 
 /** How parameters and token travel. The seed's way is the query; the graph accepts the others as well. */
@@ -91,6 +94,35 @@ export const creation = (
     ? Effect.fail(new RequestTargetTooLong({ bytes, bytesMax: options.targetBytesMax }))
     : Effect.succeed(request)
 }
+
+/** A creation with masked addresses, to be shown. */
+const masked = (call: CreationCall): CreationCall => {
+  const container = { ...call.container } as Record<string, unknown>
+  for (const name of ["imageUrl", "videoUrl", "coverUrl"])
+    if (typeof container[name] === "string") container[name] = maskUrl(container[name])
+  return { ...call, container: container as unknown as Container }
+}
+
+const shown = (encoded: string): string => encoded.replaceAll(encodeComponent(REDACTED), REDACTED)
+
+/** What {@link creation} would send, secrets masked. @fails {RequestTargetTooLong} as it does */
+export const preview = Effect.fnUntraced(function* (
+  call: CreationCall,
+  address: GraphAddress,
+  token: Redacted.Redacted,
+  options: Parameters<typeof creation>[3],
+) {
+  const real = yield* creation(call, address, token, options)
+  const free = { ...options, targetBytesMax: Number.POSITIVE_INFINITY }
+  const request = yield* creation(masked(call), address, Redacted.make(REDACTED), free)
+  const seen: RequestPreview = {
+    method: "POST",
+    target: shown(targetOf(request)),
+    targetBytes: targetBytes(real),
+    ...(request.body === undefined ? {} : { body: shown(request.body) }),
+  }
+  return seen
+})
 
 /** Requests with a version and a token; parameters in the order given. */
 export const versioned = (
