@@ -28,7 +28,7 @@ export const publishReaction = (failure: GraphFailure, sends: number): PublishRe
   if (failure.kind === "Blocked") return failure.applied === "unknown" ? "look-only" : "refused"
   if (failure.applied === "unknown") return "look"
   // "Not found" after a lost call: that call may have used the container up.
-  if (failure.kind === "ContainerGone" && sends > 1) return "look-only"
+  if (failure.kind === "ContainerGone" && sends > 1) return "look"
   return LATER.has(failure.kind) || failure.kind === "Network" || failure.subcode === GONE_FOR_NOW ? "later" : "refused"
 }
 

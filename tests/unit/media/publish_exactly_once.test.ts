@@ -4,7 +4,12 @@ import { describe, test } from "node:test"
 import { inspect } from "node:util"
 import { Clock, Effect, Exit, Layer } from "effect"
 import fc from "fast-check"
-import { type Fault, type GraphModelOptions, makeGraphModel } from "../../../adapters/driven/media_graph/graph_model.ts"
+import {
+  type Fault,
+  type GraphModelOptions,
+  type ModelAnswer,
+  makeGraphModel,
+} from "../../../adapters/driven/media_graph/graph_model.ts"
 import * as memoryGraph from "../../../adapters/driven/media_graph/memory.ts"
 import * as memoryJournal from "../../../adapters/driven/publish_journal/memory.ts"
 import * as pacing from "../../../application/media/graph_pacing.ts"
@@ -79,8 +84,8 @@ describe("publishPost() makes a post that exists exactly once", () => {
       ok(whole.steps >= 5)
       for (let step = 1; step <= whole.steps; step++)
         for (const when of ["before", "after"] as const) {
-          // The worst graph: it would publish a container twice without a word.
-          const { model, run } = makeScene({ republish: "duplicate", publishedLagMs: 20_000 })
+          // The worst graph: it would publish a container twice without a word, and tells late that it did.
+          const { model, run } = makeScene({ republish: "duplicate", publishedLagMs: 240_000 })
           const first = await run(post, { step, when })
           ok(died(first.exit) || step === whole.steps, `step ${step} ${when}: the run survived`)
           ok(model.posts.length <= 1)
@@ -91,36 +96,42 @@ describe("publishPost() makes a post that exists exactly once", () => {
         }
     })
 
-  const fault: fc.Arbitrary<Fault | undefined> = fc.oneof(
-    { weight: 4, arbitrary: fc.constant(undefined) },
-    { weight: 2, arbitrary: fc.constantFrom<Fault>({ kind: "lose-request" }, { kind: "lose-answer" }) },
-    {
-      weight: 3,
-      arbitrary: fc
-        .tuple(
-          fc.constantFrom(
-            unavailable,
-            graphError(400, 2, undefined, { is_transient: true }),
-            graphError(400, 424242, 999),
-            { status: 200, body: '{"id":"178' },
-          ),
-          fc.boolean(),
-        )
-        .map(([answer, applied]): Fault => ({ kind: "answer", answer, applied })),
-    },
-    {
-      weight: 2,
-      arbitrary: fc
-        .constantFrom(
-          { ...graphError(400, 4), headers: { "retry-after": "7" } },
-          graphError(400, 9007, 2207027),
-          graphError(400, 100, 33),
-          graphError(400, 24, 2207008),
-          graphError(400, 190, 463),
-        )
-        .map((answer): Fault => ({ kind: "answer", answer })),
-    },
+  const answered = (answers: ReadonlyArray<ModelAnswer>, applied: fc.Arbitrary<boolean>): fc.Arbitrary<Fault> =>
+    fc.tuple(fc.constantFrom(...answers), applied).map(([answer, each]) => ({ kind: "answer", answer, applied: each }))
+
+  /** Lost or unclear: the graph may have acted. */
+  const open = fc.oneof(
+    fc.constantFrom<Fault>({ kind: "lose-request" }, { kind: "lose-answer" }),
+    answered(
+      [
+        unavailable,
+        graphError(400, 2, undefined, { is_transient: true }),
+        graphError(400, 424242, 999),
+        { status: 200, body: '{"id":"178' },
+      ],
+      fc.boolean(),
+    ),
   )
+  const refusals = answered(
+    [
+      { ...graphError(400, 4), headers: { "retry-after": "7" } },
+      graphError(400, 9007, 2207027),
+      graphError(400, 24, 2207008),
+      graphError(400, 190, 463),
+    ],
+    fc.constant(false),
+  )
+  const outage = answered([graphError(400, 100, 33), unavailable], fc.constant(false))
+  // Live, and called blocked: seen in the wild.
+  const blockedAndLive = answered([graphError(400, 4, 2207051)], fc.constant(true))
+
+  const fates = (fault: fc.Arbitrary<Fault>, maxLength: number) =>
+    fc.array(fc.option(fault, { nil: undefined, freq: 3 }), { maxLength, size: "max" })
+  const faults = fc.record({
+    publish: fates(fc.oneof({ weight: 6, arbitrary: open }, { weight: 3, arbitrary: refusals }, blockedAndLive), 5),
+    create: fates(fc.oneof(open, refusals), 6),
+    status: fates(fc.oneof(outage, refusals), 10),
+  })
 
   const death = fc.option(
     fc.record({ step: fc.integer({ min: 1, max: 16 }), when: fc.constantFrom("before" as const, "after" as const) }),
@@ -131,18 +142,18 @@ describe("publishPost() makes a post that exists exactly once", () => {
     fc.assert(
       fc.asyncProperty(
         fc.constantFrom("reel", "carousel"),
-        fc.array(fault, { maxLength: 24 }),
+        faults,
         fc.array(death, { minLength: 1, maxLength: 3 }),
         fc.record({
           republish: fc.constantFrom("refuse" as const, "duplicate" as const),
-          publishedLagMs: fc.constantFrom(0, 20_000, 60_000),
+          publishedLagMs: fc.constantFrom(0, 20_000, 80_000),
         }),
         async (name, faults, deaths, options) => {
           const post = POSTS[name]
           ok(post !== undefined)
           const { model, run } = makeScene(options)
-          const left = [...faults]
-          model.setFault(() => left.shift())
+          const left: Record<string, Array<Fault | undefined>> = structuredClone(faults)
+          model.setFault(({ operation }) => left[operation]?.shift())
           for (const each of deaths) {
             await run(post, each)
             ok(model.posts.length <= 1, "two posts")
