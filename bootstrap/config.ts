@@ -1,4 +1,5 @@
-import { type ConfigProvider, Effect, Config as Environment, Option, Redacted } from "effect"
+import { ConfigProvider, Data, Effect, Config as Environment, Option, Redacted } from "effect"
+import { CLOCK_TOLERANCE_MAX_S } from "../domain/identity/token_rules.ts"
 import {
   flag,
   httpUrl,
@@ -30,7 +31,7 @@ export const VARIABLES = {
   AUTH_JWKS_URL: httpUrl("address of the realm's keys, instead of a fixed key"),
   AUTH_ISSUER: optionalText("the only accepted issuer"),
   AUTH_AUDIENCE: optionalText("the required audience"),
-  AUTH_CLOCK_TOLERANCE_S: wholeNumber(0, 0, 3600, "seconds of tolerance for exp and nbf"),
+  AUTH_CLOCK_TOLERANCE_S: wholeNumber(0, 0, CLOCK_TOLERANCE_MAX_S, "seconds of tolerance for exp and nbf"),
   AUTH_REQUIRE_TYP: flag(false, "refuse a token without a typ claim"),
   STORE: oneOf("sqlite", ["sqlite", "memory", "mongo"], "where records and journals live"),
   SQLITE_PATH: optionalText("SQLite file; records.sqlite in PORTOLAN_HOME when unset"),
@@ -68,6 +69,19 @@ export interface Mistake {
   readonly variable: VariableName
   readonly rule: string
 }
+
+/** The environment is wrong: one line per mistake, exit code 2. */
+export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration")<{
+  readonly mistakes: ReadonlyArray<Mistake>
+}> {
+  readonly code = "INVALID_CONFIGURATION"
+  readonly exitCode = 2
+  override get message(): string {
+    return this.mistakes.map(({ variable, rule }) => `${variable} ${rule}`).join("\n")
+  }
+}
+
+const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined
 
 const NAMES = Object.keys(VARIABLES) as ReadonlyArray<VariableName>
 
@@ -107,10 +121,9 @@ const readOne = (name: VariableName, provider: ConfigProvider.ConfigProvider): P
  * Reads the whole configuration, collecting every mistake rather than stopping at the first.
  *
  * @param provider where the variables come from; the process environment in production
+ * @fails {InvalidConfiguration} naming each variable and the rule it breaks
  */
-export const readConfig = (
-  provider: ConfigProvider.ConfigProvider,
-): { readonly config: Config } | { readonly mistakes: ReadonlyArray<Mistake> } => {
+export const readConfig = (provider: ConfigProvider.ConfigProvider): Effect.Effect<Config, InvalidConfiguration> => {
   const values: Partial<Record<VariableName, unknown>> = {}
   const mistakes: Array<Mistake> = []
   for (const name of NAMES) {
@@ -118,11 +131,16 @@ export const readConfig = (
     if ("rule" in parsed) mistakes.push({ variable: name, rule: parsed.rule })
     else values[name] = parsed.value
   }
-  if (mistakes.length > 0) return { mistakes }
+  if (mistakes.length > 0) return Effect.fail(new InvalidConfiguration({ mistakes }))
   const config = values as Config
   const across = crossMistakes(config)
-  return across.length > 0 ? { mistakes: across } : { config }
+  return across.length > 0 ? Effect.fail(new InvalidConfiguration({ mistakes: across })) : Effect.succeed(config)
 }
+
+/** The configuration of this process. */
+export const readEnvironment = Effect.suspend(() =>
+  readConfig(ConfigProvider.fromEnv({ env: Object.fromEntries(Object.entries(process.env).filter(isSet)) })),
+)
 
 /** The SQLite file that holds records and journals. */
 export const sqlitePath = (config: Config): string => config.SQLITE_PATH ?? `${config.PORTOLAN_HOME}/records.sqlite`

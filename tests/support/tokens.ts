@@ -63,16 +63,20 @@ const signed = (input: string, key: KeyObject, algorithm: Algorithm): Buffer => 
   }
 }
 
+/** Signs the text of a header and a payload as it stands, however ill-formed. */
+export const signText = (
+  input: string,
+  key: KeyObject = KEYS.realm().privateKey,
+  algorithm: Algorithm = "RS256",
+): string => `${input}.${signed(input, key, algorithm).toString("base64url")}`
+
 /** Signs any header over any payload. */
 export const signToken = (
   header: Part,
   payload: Part,
   key: KeyObject = KEYS.realm().privateKey,
   algorithm: Algorithm = "RS256",
-): string => {
-  const input = `${base64url(header)}.${base64url(payload)}`
-  return `${input}.${signed(input, key, algorithm).toString("base64url")}`
-}
+): string => signText(`${base64url(header)}.${base64url(payload)}`, key, algorithm)
 
 /** An HS256 token keyed with a text, as the key confusion attack makes it. */
 export const hmacToken = (header: Part, payload: Part, secret: string | Uint8Array): string => {

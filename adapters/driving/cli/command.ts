@@ -1,6 +1,9 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
 import { Cause, Data, Effect, Exit } from "effect"
 
+/** Exit codes of every command (contract section 5). */
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const
+
 /** Where a command writes: results on `out`, progress and logs on `err`. */
 export interface Terminal {
   readonly out: (text: string) => void
@@ -12,6 +15,7 @@ export interface Terminal {
 /** The command line itself is wrong: exit code 2. */
 export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly rule: string }> {
   readonly code = "WRONG_USAGE"
+  readonly exitCode = EXIT.usage
   override get message(): string {
     return this.rule
   }
@@ -22,7 +26,7 @@ export interface Report {
   readonly json: unknown
   readonly text: string
   /** 0 when omitted; 1 when the command did its work and the answer is "no". */
-  readonly exitCode?: 0 | 1 | 3
+  readonly exitCode?: number
 }
 
 /** The words after the command's name, already split and checked for known options. */
@@ -37,6 +41,8 @@ export interface Arguments {
 export interface CommandError {
   readonly _tag: string
   readonly message: string
+  /** 1 when absent. */
+  readonly exitCode?: number
 }
 
 /** One command of `portolan`. */
@@ -50,11 +56,10 @@ export interface Command {
   readonly options: ParseArgsOptionsConfig
   /** One line per option, and anything else worth saying. */
   readonly details?: ReadonlyArray<string>
+  /** True for a command that runs until it is stopped or draws by itself: no progress line. */
+  readonly ongoing?: boolean
   readonly run: (args: Arguments) => Effect.Effect<Report, CommandError>
 }
-
-/** Exit codes of every command (contract section 5). */
-export const EXIT = { done: 0, failed: 1, usage: 2 } as const
 
 export const usageOf = ({ path, positionals, options, summary, details = [] }: Command): string => {
   const words = positionals.map((name) => (name.endsWith("?") ? `[${name.slice(0, -1)}]` : `<${name}>`))
@@ -135,9 +140,10 @@ export const runCommand = async (
     return EXIT.done
   }
   const json = words.includes("--json")
-  const program = Effect.flatMap(parse(command, words), (args) =>
-    withProgress(`${command.path.join(" ")}...`, terminal, command.run({ ...args, terminal })),
-  )
+  const program = Effect.flatMap(parse(command, words), (args) => {
+    const work = command.run({ ...args, terminal })
+    return command.ongoing === true ? work : withProgress(`${command.path.join(" ")}...`, terminal, work)
+  })
   const exit = await Effect.runPromiseExit(program)
   if (Exit.isSuccess(exit)) {
     const { value } = exit
@@ -150,7 +156,6 @@ export const runCommand = async (
     return EXIT.failed
   }
   terminal.err(`${error.value.message}\n`)
-  if (error.value._tag !== "WrongUsage") return EXIT.failed
-  terminal.err(`Try: portolan ${command.path.join(" ")} --help\n`)
-  return EXIT.usage
+  if (error.value._tag === "WrongUsage") terminal.err(`Try: portolan ${command.path.join(" ")} --help\n`)
+  return error.value.exitCode ?? EXIT.failed
 }

@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, Exit } from "effect"
+import { Cause, type Context, Effect, Exit } from "effect"
 import { describe, INTERNAL, problemResponse, type ServiceError } from "./problem.ts"
 import { requestInfo } from "./request_info.ts"
 
@@ -8,29 +8,34 @@ export type Eventually<A> = A | Promise<A>
 export const eventually = <A, B>(value: Eventually<A>, next: (value: A) => B): Eventually<B> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** Runs use cases for requests and answers with what they gave. */
-export interface Answerer {
+/**
+ * Runs use cases for requests and answers with what they gave.
+ *
+ * @typeParam R services the programs may ask for; they were built once, at start
+ */
+export interface Answerer<R = never> {
   /** Runs the program; answers with `render` of its value, or with the problem of its error. */
   readonly answer: <A>(
     request: Request,
-    program: Effect.Effect<A, ServiceError>,
+    program: Effect.Effect<A, ServiceError, R>,
     render: (value: A) => Response,
   ) => Eventually<Response>
   /** Runs a program that only decides: `undefined` lets the request through. */
-  readonly decide: (request: Request, program: Effect.Effect<unknown, ServiceError>) => Eventually<Response | undefined>
+  readonly decide: (
+    request: Request,
+    program: Effect.Effect<unknown, ServiceError, R>,
+  ) => Eventually<Response | undefined>
 }
 
 /** Errors that say something about the service rather than about the request: an operator must see them. */
 const OPERATIONAL: ReadonlySet<ServiceError["_tag"]> = new Set(["StoreUnavailable", "KeysUnavailable"])
 
-/**
- * @param context what the programs' logs need (loggers, minimum level); built once at start
- */
-export const makeAnswerer = (context: Context.Context<never> = Context.empty()): Answerer => {
+/** @param context the services the programs use, loggers among them */
+export const makeAnswerer = <R>(context: Context.Context<R>): Answerer<R> => {
   const fork = Effect.runForkWith(context)
 
   /** A program that never waits (a cached token, a cached record) is answered without a promise. */
-  const run = <A, E>(program: Effect.Effect<A, E>): Eventually<Exit.Exit<A, E>> => {
+  const run = <A, E>(program: Effect.Effect<A, E, R>): Eventually<Exit.Exit<A, E>> => {
     const fiber = fork(program)
     return fiber.pollUnsafe() ?? new Promise((resolve) => fiber.addObserver(resolve))
   }

@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import { Elysia } from "elysia"
-import type { Authenticate } from "../../../application/identity/authenticate.ts"
+import { authenticate } from "../../../application/identity/authenticate.ts"
 import { type Access, authorize, makeAccess } from "../../../domain/identity/claims.ts"
+import type { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import type { Answerer, Eventually } from "./answer.ts"
 import { requestInfo } from "./request_info.ts"
 
@@ -25,10 +26,8 @@ const makeProtection = (check: (request: Request) => Eventually<Response | undef
     return check(request)
   })
 
-/**
- * @param authenticate the use case that turns an `Authorization` header into claims
- */
-export const makeGuard = (authenticate: Authenticate, answerer: Answerer): Guard => {
+/** @param answerer runs the decision; its context holds the verifier of the realm's tokens */
+export const makeGuard = (answerer: Answerer<TokenVerifier>): Guard => {
   const check = (access: Access) => {
     const rule = Effect.runSync(makeAccess(access))
     return (request: Request) =>
