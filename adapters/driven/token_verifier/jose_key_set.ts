@@ -1,0 +1,112 @@
+import { Clock, Effect, type Scope, Semaphore } from "effect"
+import { InvalidIdentitySetup, KeysUnavailable } from "../../../domain/identity/errors.ts"
+import { type ExchangeResponse, send } from "../http_exchange.ts"
+import { type RealmKey, readKeySet } from "./jose_keys.ts"
+
+/** Least seconds between two fetches caused by tokens, so that made-up key ids cannot be turned against the realm. */
+export const COOL_DOWN_S = 30
+
+/** Least seconds between two fetches while no key was ever seen. */
+const RETRY_S = 1
+
+/** Seconds between two fetches nobody asked for: a key withdrawn by the realm stops working within this time. */
+export const REFRESH_S = 300
+
+/** Milliseconds a fetch may take. */
+const TIMEOUT_MS = 5000
+
+/** The keys of a realm as its JWKS address publishes them, kept up to date. */
+export interface KeySet {
+  /** Keys known now; empty until the first fetch succeeds. */
+  readonly known: () => ReadonlyArray<RealmKey>
+  /**
+   * Fetches again, unless that was done a moment ago. Concurrent callers share one fetch.
+   *
+   * @fails {KeysUnavailable} when no key is known afterwards; with known keys a failed fetch changes nothing
+   */
+  readonly refresh: Effect.Effect<void, KeysUnavailable>
+}
+
+const checkedUrl = (text: string): Effect.Effect<URL, InvalidIdentitySetup> => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === ""
+    ? Effect.succeed(url)
+    : Effect.fail(
+        new InvalidIdentitySetup({
+          option: "jwksUrl",
+          rule: "must be an http or https address without user or password",
+        }),
+      )
+}
+
+/**
+ * Follows a JWKS address for as long as the scope is open.
+ *
+ * An address that does not answer at start is no setup error: service and realm may start together.
+ *
+ * @param address of the JWKS document
+ * @param onChange called after the set of keys has changed
+ * @fails {InvalidIdentitySetup} when the address can never work
+ */
+export const followKeySet = Effect.fnUntraced(function* (
+  address: string,
+  onChange: () => void,
+): Effect.fn.Return<KeySet, InvalidIdentitySetup, Scope.Scope> {
+  const url = yield* checkedUrl(address)
+  const one = yield* Semaphore.make(1)
+  let known: ReadonlyArray<RealmKey> = []
+  let knownText = ""
+  let fetches = 0
+  let lastAskedS = Number.NEGATIVE_INFINITY
+  let lastFailure = "not fetched yet"
+
+  /** Keeps a usable answer. */
+  const take = Effect.fnUntraced(function* ({ status, text }: ExchangeResponse) {
+    if (status !== 200) return yield* new KeysUnavailable({ reason: `status ${status}` })
+    const keys = yield* readKeySet(text)
+    if (keys === undefined) return yield* new KeysUnavailable({ reason: "the answer is no key set" })
+    if (keys.length === 0) return yield* new KeysUnavailable({ reason: "the key set holds no RS256 key" })
+    if (text === knownText) return
+    known = keys
+    knownText = text
+    onChange()
+  })
+
+  /** Never fails: a fetch that brings nothing leaves the known keys in force. */
+  const fetchNow = send({
+    method: "GET",
+    url: url.origin + url.pathname,
+    ...(url.search === "" ? {} : { query: url.search.slice(1) }),
+    headers: { accept: "application/json" },
+    timeoutMs: TIMEOUT_MS,
+  }).pipe(
+    Effect.catchTag("ExchangeFailed", ({ kind }) => new KeysUnavailable({ reason: kind })),
+    Effect.flatMap(take),
+    Effect.catchTag("KeysUnavailable", (failure) => {
+      lastFailure = failure.reason
+      return Effect.logWarning(failure.message)
+    }),
+    Effect.ensuring(Effect.sync(() => fetches++)),
+  )
+
+  const fetchUnlessRecent = Effect.fnUntraced(function* () {
+    const nowS = (yield* Clock.currentTimeMillis) / 1000
+    if (nowS - lastAskedS < (known.length === 0 ? RETRY_S : COOL_DOWN_S)) return
+    yield* fetchNow
+    lastAskedS = nowS
+  })
+
+  yield* one
+    .withPermits(1)(fetchNow)
+    .pipe(Effect.andThen(Effect.sleep(`${REFRESH_S} seconds`)), Effect.forever, Effect.forkScoped)
+
+  return {
+    known: () => known,
+    refresh: Effect.gen(function* () {
+      const seen = fetches
+      // Whoever waited for another's fetch is served by it.
+      yield* one.withPermits(1)(Effect.suspend(() => (fetches === seen ? fetchUnlessRecent() : Effect.void)))
+      if (known.length === 0) return yield* new KeysUnavailable({ reason: lastFailure })
+    }),
+  }
+})

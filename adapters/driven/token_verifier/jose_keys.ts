@@ -1,0 +1,178 @@
+import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto"
+import { Effect } from "effect"
+import { type CryptoKey, importJWK } from "jose"
+import { InvalidIdentitySetup } from "../../../domain/identity/errors.ts"
+
+/** A key that may have signed a realm's token. */
+export interface RealmKey {
+  /** Key id, when its source gave one. A certificate or a bare key has none. */
+  readonly kid: string | undefined
+  readonly key: CryptoKey
+}
+
+/** RS256 with less is refused by every current rule, and by the platform at the first token rather than at start (RFC 7518 section 3.3). */
+const BITS_MIN = 2048
+
+const REQUIRED = `must be an RSA public key of ${BITS_MIN} bits or more`
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Why a source holds no usable key: a rule, never a piece of the source. */
+class Unusable {
+  readonly rule: string
+  constructor(rule: string) {
+    this.rule = rule
+  }
+}
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Undoes what environment files, shells and copying add: blanks, a BOM, quotes, escaped or foreign line ends. */
+const tidied = (source: string): string => {
+  const text = source.trim().replaceAll("\\r", "").replaceAll("\\n", "\n").replaceAll('\\"', '"').trim()
+  const quote = text[0]
+  return text.length > 1 && (quote === '"' || quote === "'" || quote === "`") && text.endsWith(quote)
+    ? tidied(text.slice(1, -1))
+    : text
+}
+
+/** The platform's own errors are dropped: they may repeat what they were given. */
+const attempt = <A>(read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+const fromSpki = (der: Buffer) => attempt(() => createPublicKey({ key: der, format: "der", type: "spki" }))
+
+/** The validity dates of a certificate are not looked at: a realm's certificate only carries its key. */
+const fromCertificate = (der: Buffer) => attempt(() => new X509Certificate(der).publicKey)
+
+const derOf = (base64: string): Buffer | Unusable => {
+  const body = base64.replace(/\s+/g, "")
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(body)
+    ? Buffer.from(body, "base64")
+    : new Unusable("must be PEM, base64, a JWK or a JWKS")
+}
+
+/** Refuses every key that could not verify RS256 safely. */
+const rsaOnly = (key: KeyObject | undefined, unreadable: string): KeyObject | Unusable => {
+  if (key === undefined) return new Unusable(unreadable)
+  if (key.asymmetricKeyType !== "rsa") return new Unusable(`${REQUIRED}, not of another kind`)
+  return (key.asymmetricKeyDetails?.modulusLength ?? 0) >= BITS_MIN
+    ? key
+    : new Unusable(`${REQUIRED}, not a shorter one`)
+}
+
+const fromPem = (label: string, body: string): KeyObject | Unusable => {
+  if (label.includes("PRIVATE")) return new Unusable("must be a public key, not a private one")
+  const der = derOf(body)
+  if (der instanceof Unusable) return new Unusable("holds a broken PEM block")
+  if (label === "PUBLIC KEY") return rsaOnly(fromSpki(der), "holds a broken public key")
+  if (label === "CERTIFICATE") return rsaOnly(fromCertificate(der), "holds a broken certificate")
+  return new Unusable("must hold PEM blocks of the kind PUBLIC KEY or CERTIFICATE")
+}
+
+const PEM = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----/g
+
+const fromPems = (text: string): ReadonlyArray<KeyObject | Unusable> =>
+  // A comment left beside a key once let that key be used as an HMAC secret elsewhere; nothing is skipped over here.
+  text.replace(PEM, "").trim() === ""
+    ? [...text.matchAll(PEM)].map(([, label = "", body = ""]) => fromPem(label, body))
+    : [new Unusable("holds text outside its PEM blocks, or a broken block")]
+
+const fromBase64 = (text: string): KeyObject | Unusable => {
+  const der = derOf(text)
+  return der instanceof Unusable ? der : rsaOnly(fromSpki(der) ?? fromCertificate(der), REQUIRED)
+}
+
+const isPrivate = (jwk: Json): boolean => "d" in jwk || "k" in jwk
+
+/** True for a JWK meant for RS256 signatures; a realm also publishes its encryption keys (`use: "enc"`, RSA-OAEP). */
+const isForSignatures = (jwk: Json): boolean => {
+  const { use, alg, key_ops: operations } = jwk
+  const may = operations === undefined || (Array.isArray(operations) && operations.includes("verify"))
+  return (use === undefined || use === "sig") && (alg === undefined || alg === "RS256") && may
+}
+
+const fromJwk = (jwk: Json): KeyObject | Unusable => {
+  if (isPrivate(jwk)) return new Unusable("must be a public key, not a private one")
+  if (jwk["kty"] !== "RSA" || !isForSignatures(jwk)) return new Unusable(`${REQUIRED}, meant for RS256 signatures`)
+  const { n, e } = jwk
+  return typeof n === "string" && typeof e === "string"
+    ? rsaOnly(
+        attempt(() => createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" })),
+        "holds a broken JWK",
+      )
+    : new Unusable("holds a broken JWK")
+}
+
+const kidOf = (jwk: Json): string | undefined => (typeof jwk["kid"] === "string" ? jwk["kid"] : undefined)
+
+interface Found {
+  readonly kid: string | undefined
+  readonly key: KeyObject | Unusable
+}
+
+const keysOfSet = (set: unknown): ReadonlyArray<Json> | undefined =>
+  isObject(set) && Array.isArray(set["keys"]) ? set["keys"].filter(isObject) : undefined
+
+const fromJson = (text: string): ReadonlyArray<Found> => {
+  const value = attempt((): unknown => JSON.parse(text))
+  const keys = keysOfSet(value)
+  if (keys !== undefined)
+    return keys
+      .filter((jwk) => isPrivate(jwk) || (jwk["kty"] === "RSA" && isForSignatures(jwk)))
+      .map((jwk) => ({ kid: kidOf(jwk), key: fromJwk(jwk) }))
+  return isObject(value)
+    ? [{ kid: kidOf(value), key: fromJwk(value) }]
+    : [{ kid: undefined, key: new Unusable("holds broken JSON") }]
+}
+
+const find = (source: string): ReadonlyArray<Found> => {
+  const text = tidied(source)
+  if (text === "") return [{ kid: undefined, key: new Unusable("must not be empty") }]
+  if (text.startsWith("{")) return fromJson(text)
+  const keys = text.includes("-----") ? fromPems(text) : [fromBase64(text)]
+  return keys.map((key) => ({ kid: undefined, key }))
+}
+
+/** Both runtimes read every form as a key object, and both verify with what the token library makes of its JWK. */
+const imported = (kid: string | undefined, key: KeyObject): Effect.Effect<RealmKey> =>
+  Effect.promise(async () => ({ kid, key: (await importJWK(key.export({ format: "jwk" }), "RS256")) as CryptoKey }))
+
+/**
+ * Reads the realm's key or keys from a configured text.
+ *
+ * @param source PEM blocks (SPKI or X.509, several in a row), bare base64 of either, a JWK, or a JWKS; quotes, blanks, a
+ * BOM, CRLF and literal `\n` around and inside are forgiven
+ * @fails {InvalidIdentitySetup} when any key in it is private, broken, not RSA or below 2048 bits, or none can verify RS256;
+ * names the option and the rule, never the source
+ * @see seed section 5.1
+ */
+export const readKeys = Effect.fnUntraced(function* (source: string) {
+  const found = find(source)
+  const broken = found.find(({ key }) => key instanceof Unusable)?.key
+  if (broken instanceof Unusable) return yield* new InvalidIdentitySetup({ option: "keys", rule: broken.rule })
+  if (found.length === 0) return yield* new InvalidIdentitySetup({ option: "keys", rule: REQUIRED })
+  return yield* Effect.forEach(found, ({ kid, key }) =>
+    key instanceof Unusable ? Effect.die(key) : imported(kid, key),
+  )
+})
+
+/**
+ * The usable keys of a fetched JWKS. A key that is of no use here is skipped: realms publish encryption and elliptic keys too.
+ *
+ * @returns `undefined` when the text is no JWKS at all
+ */
+export const readKeySet = (text: string): Effect.Effect<ReadonlyArray<RealmKey> | undefined> => {
+  const keys = keysOfSet(attempt((): unknown => JSON.parse(text)))
+  if (keys === undefined) return Effect.succeed(undefined)
+  const usable = keys.flatMap((jwk) => {
+    const key = fromJwk(jwk)
+    return key instanceof Unusable ? [] : [imported(kidOf(jwk), key)]
+  })
+  return Effect.all(usable)
+}

@@ -1,0 +1,139 @@
+import { Effect } from "effect"
+import { Elysia } from "elysia"
+import {
+  makeRecordService,
+  makeRecordStore,
+  type RecordService,
+  type RecordStore,
+} from "../../../application/records/record_service.ts"
+import type { Collection, CollectionShape, Operation } from "../../../domain/records/collection.ts"
+import { RecordNotFound } from "../../../domain/records/errors.ts"
+import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
+import { type Answerer, type Eventually, envelope, jsonResponse } from "./answer.ts"
+import { collectionDocs } from "./collection_docs.ts"
+import type { Guard } from "./guard.ts"
+import { readJson } from "./json_body.ts"
+import { pageLinks, readPage } from "./page_query.ts"
+import { methodNotAllowed } from "./refusal.ts"
+
+type Handler = (context: { readonly request: Request }) => Eventually<Response>
+type ItemHandler = (context: {
+  readonly request: Request
+  readonly params: { readonly id?: string | null }
+}) => Eventually<Response>
+
+/** The four handlers of a collection, mountable on any path with an `:id` where one is needed. */
+export interface CollectionHandler {
+  readonly list: Handler
+  readonly get: ItemHandler
+  readonly create: Handler
+  readonly delete: ItemHandler
+}
+
+/** Canonical decimal 1..2^53-1: one record has one address. */
+const ID_REGEXP = /^[1-9]\d{0,15}$/
+
+/** Every other id is answered as a miss: two answers would tell a stranger which ids are possible. */
+const readId = (collection: string, text: string | null | undefined): Effect.Effect<number, RecordNotFound> => {
+  const id = typeof text === "string" && ID_REGEXP.test(text) ? Number(text) : 0
+  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? Effect.succeed(id) : Effect.fail(new RecordNotFound({ collection }))
+}
+
+// A repository may hand out the same object again for what has not changed: it is rendered once.
+const rendered = new WeakMap<object, string>()
+
+const renderOnce = (value: object): string => {
+  const known = rendered.get(value)
+  if (known !== undefined) return known
+  const text = envelope(JSON.stringify(value))
+  rendered.set(value, text)
+  return text
+}
+
+const wantsExactCount = (request: Request): boolean =>
+  (request.headers.get("prefer") ?? "")
+    .split(",")
+    .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference))
+
+const makeHandler = <F extends object>(
+  { name }: Collection<F>,
+  service: RecordService<F>,
+  { answer }: Answerer,
+): CollectionHandler => {
+  const item = (request: Request, program: Effect.Effect<Stored<F>, RecordNotFound | StoreError>) =>
+    answer(request, program, (record) => jsonResponse(request, 200, renderOnce(record)))
+  return {
+    list: ({ request }) => {
+      const counted = wantsExactCount(request)
+      const program = Effect.gen(function* () {
+        const list = yield* service.list(yield* readPage(request.url))
+        return { ...list, total: counted ? yield* service.count : undefined }
+      })
+      return answer(request, program, ({ records, page, total }) => {
+        const links = pageLinks(new URL(request.url).pathname, page, records.length)
+        return jsonResponse(request, 200, renderOnce(records), {
+          ...(links === undefined ? {} : { link: links }),
+          ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
+        })
+      })
+    },
+    get: ({ request, params }) => item(request, Effect.flatMap(readId(name, params.id), service.get)),
+    create: ({ request }) =>
+      answer(request, Effect.flatMap(readJson(request), service.create), (record) =>
+        jsonResponse(request, 201, renderOnce(record), {
+          location: `${new URL(request.url).pathname.replace(/\/$/, "")}/${record.id}`,
+        }),
+      ),
+    delete: ({ request, params }) => item(request, Effect.flatMap(readId(name, params.id), service.remove)),
+  }
+}
+
+type StoreError = Effect.Error<ReturnType<RecordRepository["Service"]["get"]>>
+
+export interface CollectionSetup<F extends object> {
+  readonly store: RecordStore<F>
+  readonly service: RecordService<F>
+  readonly handler: CollectionHandler
+  /** The routes of seed 4.1, unprotected in themselves: mount them in a group that a {@link Guard} protects. */
+  readonly routes: ReturnType<typeof makeRoutes>
+}
+
+const NO_PARSE = { parse: "none" } as const
+const HIDDEN = { parse: "none", detail: { hide: true } } as const
+
+const makeRoutes = (collection: CollectionShape, handler: CollectionHandler, guard: Guard, answerer: Answerer) => {
+  const docs = collectionDocs(collection)
+  const hooks = (operation: Operation) => {
+    const roles = collection.roles[operation]
+    const detail = { ...NO_PARSE, detail: docs[operation] }
+    return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
+  }
+  const refuse =
+    (allow: string): Handler =>
+    ({ request }) =>
+      answerer.answer(request, Effect.fail(methodNotAllowed(allow)), () => new Response())
+  return new Elysia({ prefix: `/${collection.name}` })
+    .get("", handler.list, hooks("list"))
+    .get("/:id", handler.get, hooks("get"))
+    .post("", handler.create, hooks("create"))
+    .delete("/:id", handler.delete, hooks("delete"))
+    .all("", refuse("GET, HEAD, POST"), HIDDEN)
+    .all("/:id", refuse("GET, HEAD, DELETE"), HIDDEN)
+}
+
+/**
+ * Sets a collection up: the only call a new record type needs.
+ *
+ * @param parts.repository where its records live
+ * @param parts.guard decides the collection's own role rules
+ * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
+ */
+export const setupCollection = <F extends object>(
+  collection: Collection<F>,
+  parts: { readonly repository: RecordRepository["Service"]; readonly guard: Guard; readonly answerer: Answerer },
+): CollectionSetup<F> => {
+  const store = makeRecordStore(collection, parts.repository)
+  const service = makeRecordService(collection, store)
+  const handler = makeHandler(collection, service, parts.answerer)
+  return { store, service, handler, routes: makeRoutes(collection, handler, parts.guard, parts.answerer) }
+}

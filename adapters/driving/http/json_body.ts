@@ -1,0 +1,85 @@
+import { Effect } from "effect"
+import { HttpRefusal } from "./refusal.ts"
+
+/** Largest request body, bytes (contract section 2). */
+export const BODY_BYTES_MAX = 1_048_576
+
+/** Longest time a body may take to arrive, milliseconds: a sender of single bytes must not hold a connection for ever. */
+export const BODY_DEADLINE_MS = 30_000
+
+/** `application/json`, any case, with no parameter but `charset=utf-8` (RFC 8259: JSON is UTF-8). */
+const JSON_TYPE_REGEXP = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+
+const tooLarge = new HttpRefusal({ code: "BODY_TOO_LARGE", detail: `The body must not exceed ${BODY_BYTES_MAX} bytes` })
+const wrongType = new HttpRefusal({
+  code: "UNSUPPORTED_MEDIA_TYPE",
+  detail: "The body must be application/json in UTF-8, without content coding",
+})
+const broken = (detail: string) => new HttpRefusal({ code: "INVALID_JSON", detail })
+const tooSlow = new HttpRefusal({
+  code: "REQUEST_TIMEOUT",
+  detail: `The body must arrive within ${BODY_DEADLINE_MS / 1000} s`,
+})
+
+/** Reads a body of unknown length, stopping at the first byte too many. */
+const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array | "too large"> => {
+  const chunks: Array<Uint8Array> = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.byteLength
+    if (length > BODY_BYTES_MAX) return "too large"
+    chunks.push(chunk)
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return bytes
+}
+
+const readBytes = (request: Request, declared: string | null): Effect.Effect<Uint8Array, HttpRefusal> =>
+  Effect.tryPromise({
+    // With a declared length within the limit the runtime itself stops at that many bytes.
+    try: async () =>
+      declared !== null
+        ? new Uint8Array(await request.arrayBuffer())
+        : request.body === null
+          ? new Uint8Array()
+          : await readChunks(request.body),
+    catch: () => broken("The body ended before it was complete"),
+  }).pipe(
+    Effect.timeoutOrElse({ duration: BODY_DEADLINE_MS, orElse: () => Effect.fail(tooSlow) }),
+    Effect.flatMap((bytes) => (bytes === "too large" ? Effect.fail(tooLarge) : Effect.succeed(bytes))),
+  )
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/**
+ * Reads the request's body as one JSON value.
+ *
+ * @fails {HttpRefusal} 415 for another media type or a content coding, 413 over {@link BODY_BYTES_MAX} (declared or
+ *   counted), 408 after {@link BODY_DEADLINE_MS}, 400 for an empty body, broken UTF-8 or broken JSON
+ */
+export const readJson = (request: Request): Effect.Effect<unknown, HttpRefusal> =>
+  Effect.suspend(() => {
+    const { headers } = request
+    const coding = headers.get("content-encoding")
+    if (!JSON_TYPE_REGEXP.test(headers.get("content-type") ?? "") || (coding !== null && coding !== "identity"))
+      return Effect.fail(wrongType)
+    const declared = headers.get("content-length")
+    if (declared !== null && Number(declared) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
+    return readBytes(request, declared).pipe(
+      Effect.flatMap((bytes) => {
+        if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
+        return Effect.try({
+          try: () => utf8.decode(bytes),
+          catch: () => broken("The body is not valid UTF-8"),
+        })
+      }),
+      Effect.flatMap((text) =>
+        Effect.try({ try: (): unknown => JSON.parse(text), catch: () => broken("The body is not valid JSON") }),
+      ),
+    )
+  })

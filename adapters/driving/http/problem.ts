@@ -1,0 +1,135 @@
+import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
+import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
+import type { HttpRefusal } from "./refusal.ts"
+import { requestInfo } from "./request_info.ts"
+
+/** Every error a route can answer with. A new one does not compile until {@link describe} knows it. */
+export type ServiceError = RecordsError | Unauthenticated | Forbidden | KeysUnavailable | HttpRefusal
+
+/** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
+interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly title: string
+  readonly detail: string
+  readonly errors?: ReadonlyArray<Issue>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Name of the protection space in `WWW-Authenticate` (RFC 9110 section 11.5). */
+const REALM = "portolan"
+
+/** Seconds after which a client may try again while something behind the service is away. */
+const RETRY_AFTER_S = "2"
+
+const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
+  INVALID_QUERY: [400, "Invalid query parameter"],
+  INVALID_JSON: [400, "Invalid JSON"],
+  REQUEST_TIMEOUT: [408, "Request timeout"],
+  ROUTE_NOT_FOUND: [404, "Not found"],
+  METHOD_NOT_ALLOWED: [405, "Method not allowed"],
+  BODY_TOO_LARGE: [413, "Body too large"],
+  UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
+}
+
+/** Anything unexpected: the log has the story, the client gets this. */
+export const INTERNAL: Problem = {
+  status: 500,
+  code: "INTERNAL",
+  title: "Internal error",
+  detail: "Something unexpected happened; the service's log knows it by the request id",
+}
+
+/** The one place that turns an error into a status and a body. */
+export const describe = (error: ServiceError): Problem => {
+  switch (error._tag) {
+    case "InvalidRecord":
+      return {
+        status: 422,
+        code: error.code,
+        title: "Invalid record",
+        detail: "The record breaks the rules listed in 'errors'",
+        errors: error.issues,
+      }
+    case "InvalidPage":
+      return { status: 400, code: error.code, title: "Invalid page", detail: error.message }
+    case "RecordNotFound":
+      return { status: 404, code: error.code, title: "Not found", detail: "No such record" }
+    case "StoreUnavailable":
+      return {
+        status: 503,
+        code: error.code,
+        title: "Store unavailable",
+        detail: "The store cannot be reached now",
+        headers: { "retry-after": RETRY_AFTER_S },
+      }
+    case "Unauthenticated":
+      return {
+        status: 401,
+        code: error.code,
+        title: "Unauthenticated",
+        detail: error.message,
+        headers: {
+          // RFC 6750 section 3.1: no error code when no credentials came.
+          "www-authenticate":
+            error.reason === "missing"
+              ? `Bearer realm="${REALM}"`
+              : `Bearer realm="${REALM}", error="invalid_token", error_description="${error.message}"`,
+          "cache-control": "no-store",
+        },
+      }
+    case "Forbidden":
+      return {
+        status: 403,
+        code: error.code,
+        title: "Forbidden",
+        detail: error.message,
+        headers: {
+          "www-authenticate": `Bearer realm="${REALM}", error="insufficient_scope"`,
+          "cache-control": "no-store",
+        },
+      }
+    case "KeysUnavailable":
+      return {
+        status: 503,
+        code: error.code,
+        title: "Identity provider unavailable",
+        detail: "Tokens cannot be judged now: the realm's keys cannot be fetched",
+        headers: { "retry-after": RETRY_AFTER_S, "cache-control": "no-store" },
+      }
+    case "HttpRefusal": {
+      const [status, title] = REFUSALS[error.code]
+      return {
+        status,
+        code: error.code,
+        title,
+        detail: error.detail,
+        ...(error.allow === undefined ? {} : { headers: { allow: error.allow } }),
+      }
+    }
+  }
+}
+
+/**
+ * The problem as a response.
+ *
+ * @see RFC 9457; `code` and `requestId` are extension members
+ */
+export const problemResponse = (request: Request, problem: Problem): Response => {
+  const { id } = requestInfo(request)
+  const { status, code, title, detail, errors } = problem
+  const body = {
+    type: `urn:portolan:error:${code}`,
+    title,
+    status,
+    detail,
+    instance: `urn:portolan:request:${id}`,
+    code,
+    ...(errors === undefined ? {} : { errors }),
+    requestId: id,
+  }
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/problem+json", "x-request-id": id, ...problem.headers },
+  })
+}

@@ -1,0 +1,21 @@
+import { Data } from "effect"
+
+/** The request is refused for its HTTP form alone, before any use case is asked. */
+export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
+  readonly code:
+    | "INVALID_QUERY"
+    | "INVALID_JSON"
+    | "REQUEST_TIMEOUT"
+    | "ROUTE_NOT_FOUND"
+    | "METHOD_NOT_ALLOWED"
+    | "BODY_TOO_LARGE"
+    | "UNSUPPORTED_MEDIA_TYPE"
+  readonly detail: string
+  /** Methods of the `Allow` header, with METHOD_NOT_ALLOWED. */
+  readonly allow?: string
+}> {}
+
+export const routeNotFound = new HttpRefusal({ code: "ROUTE_NOT_FOUND", detail: "No such resource" })
+
+export const methodNotAllowed = (allow: string): HttpRefusal =>
+  new HttpRefusal({ code: "METHOD_NOT_ALLOWED", detail: `This resource answers to ${allow}`, allow })

@@ -1,0 +1,157 @@
+import { ConfigProvider, Data, Effect, Config as Environment, Option, Redacted } from "effect"
+import { CLOCK_TOLERANCE_MAX_S } from "../domain/identity/token_rules.ts"
+import {
+  flag,
+  httpUrl,
+  oneOf,
+  optionalOneOf,
+  optionalPort,
+  optionalText,
+  type Parsed,
+  poolSize,
+  roleList,
+  secret,
+  text,
+  type Variable,
+  wholeNumber,
+} from "./variables.ts"
+
+const TERMINAL = process.stderr.isTTY === true
+
+/** Every variable the product reads (contract section 1). Nothing else looks at the environment. */
+export const VARIABLES = {
+  HOST: text("127.0.0.1", "address of the public listener"),
+  PORT: wholeNumber(8080, 0, 65_535, "port of the public listener"),
+  PORTOLAN_HOME: text(".portolan", "folder of the state: SQLite file, stack state, logs of the stack"),
+  COLLECTIONS: optionalText("what `serve` serves: a .json file or a module exporting defineCollection results"),
+  ADMIN_PORT: optionalPort("second listener for /health/* and /metrics"),
+  LOG_LEVEL: oneOf("info", ["debug", "info", "warn", "error"], "least severe level that is logged"),
+  LOG_FORMAT: oneOf(TERMINAL ? "pretty" : "json", ["pretty", "json"], "pretty on a terminal, else json"),
+  AUTH_PUBLIC_KEY: secret("realm key(s): PEM, certificate, bare base64, JWK or JWKS"),
+  AUTH_JWKS_URL: httpUrl("address of the realm's keys, instead of a fixed key"),
+  AUTH_ISSUER: optionalText("the only accepted issuer"),
+  AUTH_AUDIENCE: optionalText("the required audience"),
+  AUTH_CLOCK_TOLERANCE_S: wholeNumber(0, 0, CLOCK_TOLERANCE_MAX_S, "seconds of tolerance for exp and nbf"),
+  AUTH_REQUIRE_TYP: flag(false, "refuse a token without a typ claim"),
+  STORE: oneOf("sqlite", ["sqlite", "memory", "mongo"], "where records and journals live"),
+  SQLITE_PATH: optionalText("SQLite file; records.sqlite in PORTOLAN_HOME when unset"),
+  MONGODB_URL: secret("MongoDB connection string; required with STORE=mongo"),
+  DB_MAX_OPEN_CONNS: poolSize("largest number of open connections; empty keeps the driver's default"),
+  DB_MAX_IDLE_CONNS: poolSize("connections that stay open once idle; empty keeps the driver's default"),
+  SCHEDULER_URL: httpUrl("scheduler agent; enables the scheduler routes"),
+  SCHEDULER_TOKEN: secret("ACL token of the scheduler"),
+  SCHEDULER_SCALE_GROUP: text("restreamer", "task group that scale and restart target"),
+  SCHEDULER_LOG_LEVEL: optionalOneOf(["debug"], "debug logs every HTTP exchange, secrets masked"),
+  SCHEDULER_ROLES: roleList("operator", "realm roles that may use /scheduler"),
+  GRAPH_URL: httpUrl("media graph API; with GRAPH_API_VERSION it enables the media routes"),
+  GRAPH_API_VERSION: optionalText("first path segment of every media call, such as v25.0"),
+  GRAPH_ACCOUNT_ID: optionalText("media account for calls that name none"),
+  GRAPH_ACCESS_TOKEN: secret("access token for calls that name none"),
+  GRAPH_APP_ID: optionalText("app id of the app token request"),
+  GRAPH_APP_SECRET: secret("app secret of the app token request"),
+  MEDIA_ROLES: roleList("publisher", "realm roles that may use /media"),
+  IDP_URL: httpUrl("identity provider of the token request"),
+  IDP_REALM: optionalText("realm of the token request"),
+  IDP_CLIENT_ID: optionalText("client of the token request"),
+  IDP_CLIENT_SECRET: secret("client secret of the token request"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl("collector that traces and metrics are exported to"),
+} as const satisfies Record<string, Variable<unknown>>
+
+export type VariableName = keyof typeof VARIABLES
+
+/** The effective configuration, by variable name. */
+export type Config = {
+  readonly [name in VariableName]: (typeof VARIABLES)[name] extends Variable<infer A> ? A : never
+}
+
+/** One mistake in the environment. `rule` never repeats a value. */
+export interface Mistake {
+  readonly variable: VariableName
+  readonly rule: string
+}
+
+/** The environment is wrong: one line per mistake, exit code 2. */
+export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration")<{
+  readonly mistakes: ReadonlyArray<Mistake>
+}> {
+  readonly code = "INVALID_CONFIGURATION"
+  readonly exitCode = 2
+  override get message(): string {
+    return this.mistakes.map(({ variable, rule }) => `${variable} ${rule}`).join("\n")
+  }
+}
+
+const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined
+
+const NAMES = Object.keys(VARIABLES) as ReadonlyArray<VariableName>
+
+/** Rules about more than one variable. */
+const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
+  const mistakes: Array<Mistake> = []
+  const when = (broken: boolean, variable: VariableName, rule: string) => {
+    if (broken) mistakes.push({ variable, rule })
+  }
+  when(config.STORE === "mongo" && config.MONGODB_URL === undefined, "MONGODB_URL", "is required with STORE=mongo")
+  when(
+    config.AUTH_PUBLIC_KEY !== undefined && config.AUTH_JWKS_URL !== undefined,
+    "AUTH_JWKS_URL",
+    "must not be set together with AUTH_PUBLIC_KEY",
+  )
+  when(
+    config.GRAPH_URL !== undefined && config.GRAPH_API_VERSION === undefined,
+    "GRAPH_API_VERSION",
+    "is required with GRAPH_URL",
+  )
+  when(
+    config.GRAPH_URL === undefined && config.GRAPH_API_VERSION !== undefined,
+    "GRAPH_URL",
+    "is required with GRAPH_API_VERSION",
+  )
+  return mistakes
+}
+
+const readOne = (name: VariableName, provider: ConfigProvider.ConfigProvider): Parsed<unknown> => {
+  // Missing and empty both mean the default.
+  const raw = Effect.runSync(Environment.option(Environment.String(name)).parse(provider))
+  if (Option.isNone(raw) || raw.value.trim() === "") return { value: VARIABLES[name].fallback }
+  return VARIABLES[name].parse(raw.value)
+}
+
+/**
+ * Reads the whole configuration, collecting every mistake rather than stopping at the first.
+ *
+ * @param provider where the variables come from; the process environment in production
+ * @fails {InvalidConfiguration} naming each variable and the rule it breaks
+ */
+export const readConfig = (provider: ConfigProvider.ConfigProvider): Effect.Effect<Config, InvalidConfiguration> => {
+  const values: Partial<Record<VariableName, unknown>> = {}
+  const mistakes: Array<Mistake> = []
+  for (const name of NAMES) {
+    const parsed = readOne(name, provider)
+    if ("rule" in parsed) mistakes.push({ variable: name, rule: parsed.rule })
+    else values[name] = parsed.value
+  }
+  if (mistakes.length > 0) return Effect.fail(new InvalidConfiguration({ mistakes }))
+  const config = values as Config
+  const across = crossMistakes(config)
+  return across.length > 0 ? Effect.fail(new InvalidConfiguration({ mistakes: across })) : Effect.succeed(config)
+}
+
+/** The configuration of this process. */
+export const readEnvironment = Effect.suspend(() =>
+  readConfig(ConfigProvider.fromEnv({ env: Object.fromEntries(Object.entries(process.env).filter(isSet)) })),
+)
+
+/** The SQLite file that holds records and journals. */
+export const sqlitePath = (config: Config): string => config.SQLITE_PATH ?? `${config.PORTOLAN_HOME}/records.sqlite`
+
+/** The configuration as `portolan config` prints it: a secret that is set shows only that it is. */
+export const describeConfig = (config: Config): Readonly<Record<VariableName, string | number | boolean | null>> => {
+  const shown = (value: unknown) => {
+    if (value === undefined) return null
+    if (Redacted.isRedacted(value)) return "<set>"
+    if (Array.isArray(value)) return value.join(",")
+    return value as string | number | boolean
+  }
+  return Object.fromEntries(NAMES.map((name) => [name, shown(config[name])])) as ReturnType<typeof describeConfig>
+}

@@ -1,0 +1,50 @@
+import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
+import { VERSION } from "./version.ts"
+
+/** Every command, loaded only when it is asked for. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve_command.ts")).serveCommand,
+  demo: async () => (await import("./serve_command.ts")).demoCommand,
+  config: async () => (await import("./config_command.ts")).configCommand,
+}
+
+const terminal: Terminal = {
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  interactive: process.stderr.isTTY === true,
+}
+
+const overview = async (): Promise<string> => {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+  const width = Math.max(...commands.map(({ path }) => path.join(" ").length))
+  return [
+    `Portolan ${VERSION}`,
+    "",
+    "Usage: portolan <command> [arguments] [--json] [--help]",
+    "",
+    ...commands.map(({ path, summary }) => `  ${path.join(" ").padEnd(width)}  ${summary}`),
+    "",
+  ].join("\n")
+}
+
+const main = async (words: ReadonlyArray<string>): Promise<number> => {
+  const [first = "", second] = words
+  if (first === "--version") {
+    terminal.out(`${VERSION}\n`)
+    return EXIT.done
+  }
+  if (first === "" || first === "--help" || first === "-h" || first === "help") {
+    terminal.out(await overview())
+    return first === "" ? EXIT.usage : EXIT.done
+  }
+  const two = second === undefined ? undefined : COMMANDS[`${first} ${second}`]
+  if (two !== undefined) return runCommand(await two(), words.slice(2), terminal)
+  const one = COMMANDS[first]
+  if (one !== undefined) return runCommand(await one(), words.slice(1), terminal)
+  terminal.err(`Unknown command '${words.slice(0, 2).join(" ")}'\nTry: portolan --help\n`)
+  return EXIT.usage
+}
+
+const exitCode = await main(process.argv.slice(2))
+// Results may still be on their way into a pipe.
+process.stdout.write("", () => process.exit(exitCode))

@@ -1,0 +1,78 @@
+import { Data, Effect } from "effect"
+import type { Config } from "./config.ts"
+import { type Listener, listen } from "./listen.ts"
+import type { Log, LogOutput } from "./log_output.ts"
+import type { Service } from "./service.ts"
+
+/** The listener's address cannot be bound. */
+export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<{
+  readonly host: string
+  readonly port: number
+  readonly reason: string
+}> {
+  readonly code = "ADDRESS_UNAVAILABLE"
+  override get message(): string {
+    return `Cannot listen on ${this.host}:${this.port}: ${this.reason}`
+  }
+}
+
+const bind = (front: Service["front"], host: string, port: number): Effect.Effect<Listener, AddressUnavailable> =>
+  Effect.try({
+    try: () => listen(front, { hostname: host, port }),
+    catch: (failure) => {
+      const busy = failure instanceof Error && "code" in failure && failure.code === "EADDRINUSE"
+      return new AddressUnavailable({
+        host,
+        port,
+        reason: busy ? "the port is in use" : "the address cannot be bound on this machine",
+      })
+    },
+  })
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+const stopSignal = Effect.callback<string>((resume) => {
+  const onSignal = (signal: NodeJS.Signals) => {
+    process.once("SIGTERM", () => process.exit(143))
+    process.once("SIGINT", () => process.exit(130))
+    resume(Effect.succeed(signal))
+  }
+  process.once("SIGTERM", onSignal)
+  process.once("SIGINT", onSignal)
+})
+
+/**
+ * Serves until told to stop, then stops gracefully: running requests finish, background work is drained, adapters
+ * close, the log is written out.
+ *
+ * @param announce called with the public address once it answers
+ */
+export const serveUntilStopped = (
+  config: Config,
+  service: Service,
+  log: Log,
+  output: LogOutput,
+  announce: (url: string) => void,
+): Effect.Effect<void, AddressUnavailable> =>
+  Effect.gen(function* () {
+    const listeners: Array<Listener> = []
+    listeners.push(yield* bind(service.front, config.HOST, config.PORT))
+    if (config.ADMIN_PORT !== undefined) listeners.push(yield* bind(service.admin, config.HOST, config.ADMIN_PORT))
+    const [publicListener, adminListener] = listeners
+    log.line("INFO", "Listening", {
+      url: publicListener?.url,
+      ...(adminListener === undefined ? {} : { adminUrl: adminListener.url }),
+      store: config.STORE,
+    })
+    announce(publicListener?.url ?? "")
+    const signal = yield* stopSignal
+    log.line("INFO", "Stopping", { signal })
+    yield* Effect.promise(() => Promise.all(listeners.map((listener) => listener.stop())))
+  }).pipe(
+    Effect.ensuring(
+      Effect.promise(async () => {
+        await service.close()
+        log.line("INFO", "Stopped")
+        output.flush()
+      }),
+    ),
+  )

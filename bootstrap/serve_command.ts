@@ -1,0 +1,137 @@
+import { Effect, Redacted } from "effect"
+import { Elysia } from "elysia"
+import type { Command } from "../adapters/driving/cli/command.ts"
+import { products } from "../domain/records/products.ts"
+import { loadCollections } from "./collections_file.ts"
+import { type Config, InvalidConfiguration, readEnvironment, type VariableName } from "./config.ts"
+import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
+import { identityMistake, repositoryLayer, verifierLayer } from "./layers.ts"
+import { makeLog, standardError } from "./log_output.ts"
+import { serveUntilStopped } from "./serve.ts"
+import { makeService, type ServiceOptions, type StartError } from "./service.ts"
+import { telemetryLayer } from "./telemetry.ts"
+
+const invalid = (variable: VariableName, rule: string) => new InvalidConfiguration({ mistakes: [{ variable, rule }] })
+
+const NOTHING = { json: null, text: "" }
+
+type Extension = Pick<ServiceOptions, "collections"> & Partial<Pick<ServiceOptions, "extend">>
+
+/** Builds the service from the configuration and serves it until a signal comes. */
+const run = (config: Config, extension: Extension, announce: (url: string) => void) =>
+  Effect.gen(function* () {
+    const output = standardError()
+    const log = makeLog(config, output)
+    if (config.STORE === "memory") log.line("WARN", "STORE=memory: records and journals are lost when the process ends")
+    const service = yield* Effect.tryPromise({
+      try: () =>
+        makeService({
+          log,
+          repository: repositoryLayer(config),
+          verifier: verifierLayer(config),
+          telemetry: telemetryLayer(config),
+          separateAdmin: config.ADMIN_PORT !== undefined,
+          ...extension,
+        }),
+      catch: (failure) => failure as StartError,
+    }).pipe(Effect.mapError((error) => (error._tag === "StoreUnavailable" ? error : fromIdentity(error))))
+    yield* serveUntilStopped(config, service, log, output, announce)
+    return NOTHING
+  })
+
+const fromIdentity = (error: Exclude<StartError, { _tag: "StoreUnavailable" }>) =>
+  new InvalidConfiguration({ mistakes: [identityMistake(error)] })
+
+export const serveCommand: Command = {
+  path: ["serve"],
+  summary: "Serves the configured collections behind the realm's tokens",
+  positionals: [],
+  options: {},
+  details: [
+    "Configured by environment variables; `portolan config` prints them.",
+    "Needs AUTH_PUBLIC_KEY or AUTH_JWKS_URL.",
+  ],
+  ongoing: true,
+  run: () =>
+    Effect.gen(function* () {
+      const config = yield* readEnvironment
+      if (config.AUTH_PUBLIC_KEY === undefined && config.AUTH_JWKS_URL === undefined)
+        return yield* invalid("AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead")
+      const collections = config.COLLECTIONS === undefined ? [products] : yield* loadCollections(config.COLLECTIONS)
+      return yield* run(config, { collections }, () => {})
+    }),
+}
+
+const AUTH_VARIABLES = [
+  "AUTH_PUBLIC_KEY",
+  "AUTH_JWKS_URL",
+  "AUTH_ISSUER",
+  "AUTH_AUDIENCE",
+  "AUTH_CLOCK_TOLERANCE_S",
+  "AUTH_REQUIRE_TYP",
+] as const
+
+const demoScreen = (url: string, token: string): string => {
+  const authorization = `-H "Authorization: Bearer ${token}"`
+  return `Portolan demo: not for production. Its realm and token exist for this run only.
+
+  Address   ${url}
+  API page  ${url}/openapi
+  Roles     ${DEMO_ROLES.join(", ")}
+
+Token:
+
+${token}
+
+Create, list, get:
+
+curl -s -X POST ${url}/api/products -H "Content-Type: application/json" -d '{"name":"Anchor chain","price":12.5}' ${authorization}
+
+curl -s "${url}/api/products?limit=10" ${authorization}
+
+curl -s ${url}/api/products/1 ${authorization}
+
+Stop with Ctrl-C. Log lines follow.
+
+`
+}
+
+export const demoCommand: Command = {
+  path: ["demo"],
+  summary: "Serves the example collection with a realm made for this run",
+  positionals: [],
+  options: {},
+  details: ["Not for production. Refused as soon as an AUTH_ variable is set."],
+  ongoing: true,
+  run: ({ terminal }) =>
+    Effect.gen(function* () {
+      const config = yield* readEnvironment
+      const set = AUTH_VARIABLES.filter((name) => process.env[name] !== undefined && process.env[name] !== "")
+      if (set.length > 0)
+        return yield* new InvalidConfiguration({
+          mistakes: set.map((variable) => ({
+            variable,
+            rule: "must not be set for the demo, which makes its own realm; use 'portolan serve'",
+          })),
+        })
+      const { publicKey, token } = yield* Effect.promise(makeDemoRealm)
+      return yield* run(
+        { ...config, AUTH_PUBLIC_KEY: Redacted.make(publicKey) },
+        {
+          collections: [products],
+          // The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting").
+          extend: (setups, { guard }) => {
+            const handler = setups.get("products")?.handler
+            if (handler === undefined) return []
+            return [
+              new Elysia().delete("/admin/products/:id", handler.delete, {
+                beforeHandle: guard.requireRoles(["catalogue-admin"]),
+                detail: { tags: ["products"], summary: "Delete as a catalogue admin", security: [{ bearer: [] }] },
+              }),
+            ]
+          },
+        },
+        (url) => terminal.out(demoScreen(url, token)),
+      )
+    }),
+}

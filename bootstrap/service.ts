@@ -1,0 +1,109 @@
+import { Context, Layer, ManagedRuntime } from "effect"
+import { type AnyElysia, Elysia } from "elysia"
+import { type Answerer, makeAnswerer } from "../adapters/driving/http/answer.ts"
+import { makeApp } from "../adapters/driving/http/app.ts"
+import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
+import { type Front, makeFront } from "../adapters/driving/http/front.ts"
+import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
+import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
+import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
+import type { TokenVerifier } from "../domain/identity/token_verifier.ts"
+import type { Collection } from "../domain/records/collection.ts"
+import type { StoreUnavailable } from "../domain/records/errors.ts"
+import { RecordRepository } from "../domain/records/record_repository.ts"
+import type { Log } from "./log_output.ts"
+import { requestMetrics } from "./request_metrics.ts"
+import { VERSION } from "./version.ts"
+
+/** Errors that keep the service from starting. */
+export type StartError = StoreUnavailable | InvalidIdentitySetup
+
+export interface ServiceOptions {
+  readonly log: Log
+  readonly collections: ReadonlyArray<Collection<object>>
+  readonly repository: Layer.Layer<RecordRepository, StoreUnavailable>
+  readonly verifier: Layer.Layer<TokenVerifier, InvalidIdentitySetup>
+  /** Tracing and metrics export, when configured. */
+  readonly telemetry?: Layer.Layer<never>
+  /** True when `/health` and `/metrics` have a listener of their own. */
+  readonly separateAdmin: boolean
+  /** More routes, such as a handler mounted a second time; they guard themselves. */
+  readonly extend?: (
+    setups: ReadonlyMap<string, CollectionSetup<object>>,
+    parts: { readonly guard: Guard; readonly answerer: Answerer },
+  ) => ReadonlyArray<AnyElysia>
+}
+
+export interface Service {
+  readonly front: Front
+  /** `/health/*` and `/metrics` without a token, for a listener that strangers do not reach. */
+  readonly admin: Front
+  /** Closes the adapters, background work first. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Builds the service: layers once, then the routes over them.
+ *
+ * @throws {StartError} when an adapter cannot start, as the rejection of the promise
+ */
+export const makeService = async (options: ServiceOptions): Promise<Service> => {
+  const { log } = options
+  const layers = Layer.mergeAll(options.repository, options.verifier, options.telemetry ?? Layer.empty).pipe(
+    Layer.provideMerge(log.layer),
+  )
+  const runtime = ManagedRuntime.make(layers)
+  const context = await runtime.context()
+  const repository = Context.get(context, RecordRepository)
+  const answerer = makeAnswerer(context)
+  const guard = makeGuard(answerer)
+  const metrics = requestMetrics(context)
+
+  const setups = new Map(
+    options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, answerer })]),
+  )
+  const unexpected = (failure: unknown, requestId: string) =>
+    log.line("ERROR", "Unexpected failure", {
+      requestId,
+      failure: failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure),
+    })
+  const health = () => healthRoutes(repository.ping, answerer)
+  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, answerer))
+
+  const app = makeApp({
+    version: VERSION,
+    guard,
+    answerer,
+    mounts: [{ prefix: "/api", routes: [...setups.values()].map(({ routes }) => routes) }],
+    open: [
+      ...(options.separateAdmin ? [] : [health(), protectedMetrics()]),
+      ...(options.extend?.(setups, { guard, answerer }) ?? []),
+    ],
+    unexpected,
+  })
+  const admin = makeApp({
+    version: VERSION,
+    guard,
+    answerer,
+    mounts: [],
+    open: [health(), metricsRoutes(metrics.format, answerer)],
+    unexpected,
+  })
+  const report = (answered: Parameters<Parameters<typeof makeFront>[1]>[0]) => {
+    metrics.record(answered)
+    log.request(answered)
+  }
+  return {
+    front: makeFront(
+      (request) => app.fetch(request),
+      report,
+      (failure, { id }) => unexpected(failure, id),
+    ),
+    admin: makeFront(
+      (request) => admin.fetch(request),
+      () => {},
+      (failure, { id }) => unexpected(failure, id),
+    ),
+    close: () => runtime.dispose(),
+  }
+}

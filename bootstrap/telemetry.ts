@@ -1,0 +1,28 @@
+import { Effect, Layer } from "effect"
+import type { Config } from "./config.ts"
+import { VERSION } from "./version.ts"
+
+/** A collector that is away must not hold up the end of the process. */
+const SHUTDOWN_TIMEOUT = "500 millis"
+
+/**
+ * Exports traces and metrics over OTLP/HTTP when a collector is configured; imported only then.
+ *
+ * @see OpenTelemetry protocol exporter, `OTEL_EXPORTER_OTLP_ENDPOINT`
+ */
+export const telemetryLayer = (config: Config): Layer.Layer<never> => {
+  const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (endpoint === undefined) return Layer.empty
+  return Layer.unwrap(
+    Effect.promise(async () => {
+      const { OtlpMetrics, OtlpSerialization, OtlpTracer } = await import("effect/observability")
+      const { FetchHttpClient } = await import("effect/http")
+      const base = endpoint.replace(/\/+$/, "")
+      const resource = { serviceName: "portolan", serviceVersion: VERSION }
+      return Layer.mergeAll(
+        OtlpTracer.layer({ url: `${base}/v1/traces`, resource, shutdownTimeout: SHUTDOWN_TIMEOUT }),
+        OtlpMetrics.layer({ url: `${base}/v1/metrics`, resource, shutdownTimeout: SHUTDOWN_TIMEOUT }),
+      ).pipe(Layer.provide(OtlpSerialization.layerJson), Layer.provide(FetchHttpClient.layer))
+    }),
+  )
+}

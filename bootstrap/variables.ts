@@ -1,0 +1,83 @@
+import { Redacted } from "effect"
+
+/** What a variable's text means, or the rule it breaks. A rule never repeats the text: it may be a secret. */
+export type Parsed<A> = { readonly value: A } | { readonly rule: string }
+
+/** One environment variable: how its text is read and what holds when it is missing or empty. */
+export interface Variable<A> {
+  readonly parse: (text: string) => Parsed<A>
+  readonly fallback: A
+  /** Shown in README and by `portolan config`. */
+  readonly meaning: string
+}
+
+const variable = <A>(fallback: A, meaning: string, parse: Variable<A>["parse"]): Variable<A> => ({
+  parse,
+  fallback,
+  meaning,
+})
+
+export const text = (fallback: string, meaning: string): Variable<string> =>
+  variable(fallback, meaning, (value) => ({ value }))
+
+export const optionalText = (meaning: string): Variable<string | undefined> =>
+  variable<string | undefined>(undefined, meaning, (value) => ({ value }))
+
+export const secret = (meaning: string): Variable<Redacted.Redacted<string> | undefined> =>
+  variable<Redacted.Redacted<string> | undefined>(undefined, meaning, (value) => ({ value: Redacted.make(value) }))
+
+const DECIMAL_REGEXP = /^(?:0|[1-9]\d{0,8})$/
+
+const whole = (value: string, from: number, to: number): Parsed<number> =>
+  DECIMAL_REGEXP.test(value) && Number(value) >= from && Number(value) <= to
+    ? { value: Number(value) }
+    : { rule: `must be a whole number from ${from} to ${to}` }
+
+export const wholeNumber = (fallback: number, from: number, to: number, meaning: string): Variable<number> =>
+  variable(fallback, meaning, (value) => whole(value, from, to))
+
+export const optionalPort = (meaning: string): Variable<number | undefined> =>
+  variable<number | undefined>(undefined, meaning, (value) => whole(value, 0, 65_535))
+
+/** A pool size: text by the seed (section 8); empty keeps the driver's default. */
+export const poolSize = (meaning: string): Variable<number | undefined> =>
+  variable<number | undefined>(undefined, meaning, (value) => whole(value, 1, 100_000))
+
+export const oneOf = <const A extends string>(fallback: A, choices: ReadonlyArray<A>, meaning: string): Variable<A> =>
+  variable(fallback, meaning, (value) => {
+    const choice = choices.find((each) => each === value.toLowerCase())
+    return choice === undefined ? { rule: `must be one of ${choices.join(", ")}` } : { value: choice }
+  })
+
+export const optionalOneOf = <const A extends string>(
+  choices: ReadonlyArray<A>,
+  meaning: string,
+): Variable<A | undefined> =>
+  variable<A | undefined>(undefined, meaning, (value) => {
+    const choice = choices.find((each) => each === value.toLowerCase())
+    return choice === undefined ? { rule: `must be one of ${choices.join(", ")}` } : { value: choice }
+  })
+
+export const flag = (fallback: boolean, meaning: string): Variable<boolean> =>
+  variable(fallback, meaning, (value) => {
+    if (/^(?:true|1|yes|on)$/i.test(value)) return { value: true }
+    if (/^(?:false|0|no|off)$/i.test(value)) return { value: false }
+    return { rule: "must be true or false" }
+  })
+
+/** An http(s) base URL. User info is refused: a secret in a URL ends up in logs. */
+export const httpUrl = (meaning: string): Variable<string | undefined> =>
+  variable<string | undefined>(undefined, meaning, (value) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol)) return { rule: "must be an http or https URL" }
+    if (url.username !== "" || url.password !== "") return { rule: "must not contain a user name or password" }
+    if (url.search !== "" || url.hash !== "") return { rule: "must not contain a query or fragment" }
+    return { value }
+  })
+
+/** A comma list of realm role names; at least one. */
+export const roleList = (fallback: string, meaning: string): Variable<ReadonlyArray<string>> =>
+  variable<ReadonlyArray<string>>([fallback], meaning, (value) => {
+    const roles = value.split(",").map((role) => role.trim())
+    return roles.every((role) => role !== "") ? { value: roles } : { rule: "must be a comma list of realm role names" }
+  })

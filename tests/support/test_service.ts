@@ -1,0 +1,98 @@
+// The whole service on a real socket, over the memory store unless told otherwise, with everything it logged.
+import { Context, Effect, Layer } from "effect"
+import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
+import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
+import { listen } from "../../bootstrap/listen.ts"
+import { makeLog } from "../../bootstrap/log_output.ts"
+import { makeService, type ServiceOptions } from "../../bootstrap/service.ts"
+import type { Collection } from "../../domain/records/collection.ts"
+import type { StoreUnavailable } from "../../domain/records/errors.ts"
+import { products } from "../../domain/records/products.ts"
+import { RecordRepository } from "../../domain/records/record_repository.ts"
+import { KEYS, pemOf, tokenKit } from "./tokens.ts"
+
+export interface TestService {
+  readonly url: string
+  /** An access token of the test realm holding these roles. */
+  readonly token: (...roles: ReadonlyArray<string>) => string
+  /** Sends a request with a good token unless `init` brings its own Authorization header. */
+  readonly send: (path: string, init?: RequestInit) => Promise<Response>
+  readonly create: (fields: unknown, init?: RequestInit) => Promise<Response>
+  /** Calls that reached the store so far. */
+  readonly storeCalls: () => number
+  readonly log: () => string
+  readonly stop: () => Promise<void>
+}
+
+interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin">> {
+  readonly collections?: ReadonlyArray<Collection<object>>
+  readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
+  readonly idleTimeoutS?: number
+}
+
+/** Counts every call of the repository. */
+const counted = (repository: RecordRepository["Service"], count: () => void): RecordRepository["Service"] => {
+  const through =
+    <Args extends ReadonlyArray<never>, A>(method: (...args: Args) => A) =>
+    (...args: Args): A => {
+      count()
+      return method(...args)
+    }
+  return {
+    list: through(repository.list),
+    get: through(repository.get),
+    create: through(repository.create),
+    remove: through(repository.remove),
+    count: through(repository.count),
+    ping: repository.ping,
+  }
+}
+
+export const startService = async (options: TestServiceOptions = {}): Promise<TestService> => {
+  const lines: Array<string> = []
+  let calls = 0
+  const repository = Layer.effect(
+    RecordRepository,
+    Effect.gen(function* () {
+      const context = yield* Layer.build(options.repository ?? memoryRecords.layer)
+      return counted(Context.get(context, RecordRepository), () => calls++)
+    }),
+  )
+  const service = await makeService({
+    log: makeLog({ LOG_LEVEL: "debug", LOG_FORMAT: "json" }, { write: (line) => lines.push(line), flush: () => {} }),
+    collections: options.collections ?? [products],
+    repository,
+    verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
+    separateAdmin: options.separateAdmin ?? false,
+    ...(options.extend === undefined ? {} : { extend: options.extend }),
+  })
+  const listener = listen(service.front, {
+    hostname: "127.0.0.1",
+    port: 0,
+    ...(options.idleTimeoutS === undefined ? {} : { idleTimeoutS: options.idleTimeoutS }),
+  })
+  const kit = tokenKit(Math.floor(Date.now() / 1000))
+  const token = (...roles: ReadonlyArray<string>) => kit.access({ realm_access: { roles } })
+  const ordinary = token("user")
+  const send: TestService["send"] = (path, init = {}) => {
+    const headers = new Headers(init.headers)
+    if (!headers.has("authorization")) headers.set("authorization", `Bearer ${ordinary}`)
+    return fetch(`${listener.url}${path}`, { ...init, headers })
+  }
+  return {
+    url: listener.url,
+    token,
+    send,
+    create: (fields, init = {}) => {
+      const headers = new Headers(init.headers)
+      if (!headers.has("content-type")) headers.set("content-type", "application/json")
+      return send("/api/products", { ...init, method: "POST", headers, body: JSON.stringify(fields) })
+    },
+    storeCalls: () => calls,
+    log: () => lines.join("\n"),
+    stop: async () => {
+      await listener.stop()
+      await service.close()
+    },
+  }
+}
