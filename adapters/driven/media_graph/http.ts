@@ -9,14 +9,14 @@ import {
   type ProbeAnswer,
 } from "../../../domain/media/media_graph_port.ts"
 import { secretsInUrl } from "../../../domain/media/media_url.ts"
-import { makeScrub, type Scrub } from "../../../domain/media/secrets.ts"
+import { makeScrub, REDACTED, type Scrub } from "../../../domain/media/secrets.ts"
 import { type ExchangeFailed, send } from "../http_exchange.ts"
 import * as wire from "./wire.ts"
 
 export interface HttpGraphOptions {
   readonly address: GraphAddress
-  /** Read for every call: a token that was renewed meanwhile is used at once. */
-  readonly accessToken: Effect.Effect<Redacted.Redacted>
+  /** Read for every call: a token that was renewed meanwhile is used at once. Its own failure may hold anything and is dropped. */
+  readonly accessToken: Effect.Effect<Redacted.Redacted, unknown>
   /** Deadline of one exchange, body included, ms. */
   readonly timeoutMs: number
   readonly targetBytesMax: number
@@ -35,8 +35,14 @@ const unanswered = (operation: GraphFailure["operation"], failure: ExchangeFaile
 const secretsOf = ({ container }: CreationCall): ReadonlyArray<string> => mediaUrlsOf(container).flatMap(secretsInUrl)
 
 const make = (options: HttpGraphOptions) => {
-  const { address, accessToken, placement, targetBytesMax } = options
+  const { address, placement, targetBytesMax } = options
   let versionTold = false
+
+  const tokenFor = (operation: GraphFailure["operation"]) =>
+    Effect.mapError(
+      options.accessToken,
+      () => new GraphFailure({ kind: "TokenInvalid", operation, applied: "no", text: "no access token is at hand" }),
+    )
 
   /** Says once that another version answered: retired ones are forwarded to the oldest that lives. */
   const tellVersion = (answered: string | null) => {
@@ -93,7 +99,7 @@ const make = (options: HttpGraphOptions) => {
     parameters: Parameters<typeof wire.versioned>[1],
     read: (scrub: Scrub) => (body: unknown) => A | undefined,
   ) {
-    const token = yield* accessToken
+    const token = yield* tokenFor(line.operation)
     const request = wire.versioned(line, parameters, address, token, placement)
     return yield* exchange(request, [Redacted.value(token)], read)
   })
@@ -102,7 +108,7 @@ const make = (options: HttpGraphOptions) => {
 
   return MediaGraphPort.of({
     createContainer: Effect.fnUntraced(function* (call) {
-      const token = yield* accessToken
+      const token = yield* tokenFor("create")
       const request = yield* wire.creation(call, address, token, { placement, targetBytesMax })
       return yield* exchange(request, [Redacted.value(token), ...secretsOf(call)], () => wire.readId)
     }),
@@ -124,8 +130,12 @@ const make = (options: HttpGraphOptions) => {
       ),
     requestAppToken: (app) =>
       exchange(wire.appToken(address, app), [Redacted.value(app.appSecret)], () => wire.readToken),
+    // Its length is the only thing the real token adds to what is shown; without one, a masked one stands in.
     preview: (call) =>
-      Effect.flatMap(accessToken, (token) => wire.preview(call, address, token, { placement, targetBytesMax })),
+      Effect.flatMap(
+        Effect.orElseSucceed(options.accessToken, () => Redacted.make(REDACTED)),
+        (token) => wire.preview(call, address, token, { placement, targetBytesMax }),
+      ),
     probe: ({ method, path, parameters }) => {
       const line = { operation: "probe", method, path: path === "" ? [] : path.split("/") } as const
       return withToken(line, parameters, () => (body) => ({ id: wire.readId(body) })).pipe(

@@ -245,7 +245,11 @@ export const readAnswer = <A>(
   const complaint = complaintOf(operation, answer, body)
   const value = complaint === undefined ? read(body) : undefined
   if (value !== undefined) return Effect.succeed({ value, usage })
-  const { kind, code, subcode, text, traceId } = complaint ?? { kind: "Protocol" as const, text: answer.text }
+  // An unreadable token answer may still hold the token: nothing of it is shown.
+  const { kind, code, subcode, text, traceId }: Complaint = complaint ?? {
+    kind: "Protocol" as const,
+    ...(operation === "app-token" ? {} : { text: answer.text }),
+  }
   const said = text === undefined ? "" : scrub(text)
   const regainMs = usage.regainMs === 0 ? undefined : usage.regainMs
   const retryAfterMs = kind === "Throttled" ? (regainMs ?? secondsToMs(answer.header("retry-after"))) : undefined
