@@ -91,7 +91,7 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
   const keysFor = yield* makeKeysFor(options, () => verified.clear())
 
   return TokenVerifier.of({
-    // A remembered token is answered without a promise: every request of a client passes here with the same token.
+    recall: (token, nowS) => verified.get(token, nowS),
     verify: (token) =>
       Effect.clockWith((clock) => {
         const nowS = clock.currentTimeMillisUnsafe() / 1000
