@@ -1,9 +1,5 @@
 // The library face of the media area: promises for plain TypeScript users, the same use cases as the HTTP face.
-import { Cause, Effect, Exit, Layer, ManagedRuntime, Redacted } from "effect"
-import * as httpGraph from "../adapters/driven/media_graph/http.ts"
-import * as memoryJournal from "../adapters/driven/publish_journal/memory.ts"
-import * as sqliteJournal from "../adapters/driven/publish_journal/sqlite.ts"
-import * as sqliteDatabase from "../adapters/driven/sqlite_database.ts"
+import { Effect, Layer, ManagedRuntime, Redacted, References } from "effect"
 import { type CarouselResult, createCarouselFromItems } from "../application/media/carousel.ts"
 import {
   type CreatedContainer,
@@ -15,7 +11,6 @@ import {
   publishingLimit,
   requestAppToken,
 } from "../application/media/containers.ts"
-import * as pacing from "../application/media/graph_pacing.ts"
 import { type MediaPlan, planMedia } from "../application/media/plan.ts"
 import { type PublishResult, publish } from "../application/media/publish.ts"
 import { type PostResult, publishPost } from "../application/media/publish_post.ts"
@@ -30,13 +25,12 @@ import type {
   ReelContainer,
   VideoContainer,
 } from "../domain/media/container.ts"
-import { InvalidMediaSetup } from "../domain/media/errors.ts"
-import { checkSecret, isSegment, makeGraphAddress } from "../domain/media/graph_address.ts"
-import type { ContainerStatus, MediaGraphPort, PublishingLimit } from "../domain/media/media_graph_port.ts"
-import { DEFAULT_MEDIA_RULES, type MediaLimits, MediaPolicy, type MediaRules } from "../domain/media/policy.ts"
+import { checkSecret } from "../domain/media/graph_address.ts"
+import type { ContainerStatus, PublishingLimit } from "../domain/media/media_graph_port.ts"
+import { DEFAULT_MEDIA_RULES, type MediaLimits, type MediaRules } from "../domain/media/policy.ts"
 import type { Waiting } from "../domain/media/polling.ts"
-import type { PublishJournal } from "../domain/media/publish_journal.ts"
-import { type PlainLogger, plainLogging } from "./plain_logger.ts"
+import { loggerLayer, type StructuredLogger } from "./library_logger.ts"
+import { checkGraphSetup, type MediaServices, mediaLayer, publishJournalOf } from "./media_layers.ts"
 
 export {
   CarouselIncomplete,
@@ -63,7 +57,6 @@ export type {
   MediaLimits,
   MediaPlan,
   MediaRules,
-  PlainLogger,
   Post,
   PostResult,
   PublishingLimit,
@@ -89,7 +82,9 @@ export interface MediaOptions {
   /** App id and secret for {@link Media.requestAppToken}. */
   readonly appId?: string
   readonly appSecret?: string
-  readonly logger?: PlainLogger
+  readonly logger?: StructuredLogger
+  /** `debug` logs every exchange: names of parameters, never their values. */
+  readonly logLevel?: "debug"
   readonly rules?: MediaRulesOverride
   /** A SQLite file for the publish journal; without one it lives in this process, and dies with it. */
   readonly journalPath?: string
@@ -112,7 +107,7 @@ export interface WaitingOptions {
 }
 
 /** The media area for plain TypeScript. Every method rejects with a class that has a stable `code`. */
-export interface Media {
+export interface Media extends AsyncDisposable {
   readonly createImage: (image: WithAccount<Omit<ImageContainer, "kind">>) => Promise<CreatedContainer>
   /** `media_type=VIDEO`: for carousel items. A video post is a reel with `shareToFeed`. */
   readonly createVideo: (video: WithAccount<Omit<VideoContainer, "kind">>) => Promise<CreatedContainer>
@@ -164,36 +159,25 @@ const tokenSource = (token: MediaOptions["accessToken"]): Effect.Effect<Redacted
   )
 }
 
-const checkSetup = Effect.fnUntraced(function* (options: MediaOptions) {
-  if (typeof options.accessToken === "string") yield* checkSecret("accessToken", options.accessToken)
-  if (options.accountId !== undefined && !isSegment(options.accountId))
-    return yield* new InvalidMediaSetup({ option: "accountId", rule: "must be 1 to 64 letters, digits, - or _" })
-  return yield* makeGraphAddress({
+const layerOf = (options: MediaOptions) => {
+  const setup = {
     graphUrl: options.graphUrl,
     apiVersion: options.apiVersion,
-    allowInsecure: options.allowInsecureGraphUrl ?? false,
-  })
-})
-
-const layerOf = (options: MediaOptions) => {
-  const address = Effect.runSync(checkSetup(options))
-  const rules = mediaRules(options.rules)
-  const graph = httpGraph.layer({
-    address,
     accessToken: tokenSource(options.accessToken),
+    accountId: options.accountId,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
-    targetBytesMax: rules.limits.targetBytesMax,
-    placement: { parameters: options.parameters ?? "query", token: options.token ?? "query" },
-  })
-  const journal =
-    options.journalPath === undefined
-      ? memoryJournal.layer
-      : Layer.provide(sqliteJournal.layer, sqliteDatabase.layer({ path: options.journalPath }))
-  const policy = Layer.succeed(MediaPolicy, rules)
-  return Layer.mergeAll(graph, journal, pacing.layer, policy, plainLogging(options.logger))
+    rules: mediaRules(options.rules),
+    parameters: options.parameters ?? "query",
+    token: options.token ?? "query",
+    allowInsecure: options.allowInsecureGraphUrl ?? false,
+  } as const
+  // Said now, to whoever makes the client, not at its first call.
+  Effect.runSync(checkGraphSetup(setup))
+  if (typeof options.accessToken === "string") Effect.runSync(checkSecret("accessToken", options.accessToken))
+  const journal = publishJournalOf(options.journalPath === undefined ? "memory" : { sqlite: options.journalPath })
+  const level = options.logLevel === "debug" ? Layer.succeed(References.MinimumLogLevel, "Debug") : Layer.empty
+  return Layer.provideMerge(mediaLayer(setup, journal), Layer.provideMerge(level, loggerLayer(options.logger)))
 }
-
-type Services = MediaGraphPort | PublishJournal | pacing.GraphPacing
 
 /**
  * Makes a media client.
@@ -202,11 +186,7 @@ type Services = MediaGraphPort | PublishJournal | pacing.GraphPacing
  */
 export const createMedia = (options: MediaOptions): Media => {
   const runtime = ManagedRuntime.make(layerOf(options))
-  const run = async <A, E>(program: Effect.Effect<A, E, Services>): Promise<A> => {
-    const exit = await runtime.runPromiseExit(program)
-    if (Exit.isSuccess(exit)) return exit.value
-    throw Cause.squash(exit.cause)
-  }
+  const run = <A, E>(program: Effect.Effect<A, E, MediaServices>): Promise<A> => runtime.runPromise(program)
   // An account nobody named is the domain's to refuse, with a pointer.
   const on = <A extends object, B>(input: WithAccount<A>, use: (accountId: string, rest: A) => B): B => {
     const { accountId = options.accountId ?? "", ...rest } = input
@@ -216,6 +196,7 @@ export const createMedia = (options: MediaOptions): Media => {
     ...rest,
     ...(onLook === undefined ? {} : { onLook: (look: Look) => Effect.sync(() => onLook(look)) }),
   })
+  const close = () => runtime.dispose()
   return {
     createImage: (image) => run(on(image, createImage)),
     createVideo: (video) => run(on(video, createVideo)),
@@ -241,6 +222,7 @@ export const createMedia = (options: MediaOptions): Media => {
           Redacted.value,
         ),
       ),
-    close: () => runtime.dispose(),
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }

@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import type { CarouselItem, CarouselPost, Container, Post } from "../../domain/media/container.ts"
+import type { CarouselItem, CarouselPost, Container } from "../../domain/media/container.ts"
 import { fingerprint } from "../../domain/media/encoding.ts"
 import { InvalidMedia, type MediaIssue } from "../../domain/media/errors.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
@@ -15,11 +15,12 @@ import { sendCreation } from "./containers.ts"
 import { checkPublishable, checkQuota, type PublishOptions, type PublishResult, publishHeld } from "./publish.ts"
 import { type PublishSession, withPublishSession } from "./publish_session.ts"
 
-/** A post and the name that makes it one: the same key never makes a second post. */
+/** A post and the name that makes it one: the same key never makes a second post. Both may come from an untrusted caller. */
 export interface PostRequest {
-  readonly key: string
+  readonly key: unknown
   readonly accountId: string
-  readonly post: Post
+  /** A `Post` of domain/media/container.ts. */
+  readonly post: unknown
 }
 
 /** A checked post: one container, or a carousel of units. */
@@ -32,20 +33,24 @@ const KEY = /^[\x21-\x7e]{1,200}$/
 const issue = (pointer: string, rule: string, message: string) =>
   Effect.fail(new InvalidMedia({ issues: [{ pointer, rule, message }] }))
 
+const isCarousel = (post: unknown): post is { readonly kind: "carousel" } =>
+  typeof post === "object" && post !== null && "kind" in post && post.kind === "carousel"
+
 const check = Effect.fnUntraced(function* ({ key, post }: PostRequest, force: boolean | undefined) {
-  if (!KEY.test(key)) return yield* issue("/key", "key", "must be 1 to 200 printable ASCII characters without blanks")
+  if (typeof key !== "string" || !KEY.test(key))
+    return yield* issue("/key", "key", "must be 1 to 200 printable ASCII characters without blanks")
   const rules = yield* MediaPolicy
   const nowMs = yield* Clock.currentTimeMillis
-  if (post.kind === "carousel") {
+  if (isCarousel(post)) {
     const { kind: _carousel, ...rest } = post
     const { value, warnings } = yield* checkCarouselPost(rest, rules, nowMs)
-    return { post: { is: "carousel", carousel: value } satisfies Checked as Checked, warnings }
+    return { key, post: { is: "carousel", carousel: value } satisfies Checked as Checked, warnings }
   }
   const { value, warnings } = yield* checkContainer(post, rules, nowMs)
   if ("isCarouselItem" in value && value.isCarouselItem === true)
     return yield* issue("/isCarouselItem", "item-alone", "a carousel item is not a post")
   yield* checkPublishable(value.kind, force)
-  return { post: { is: "single", container: value } satisfies Checked as Checked, warnings }
+  return { key, post: { is: "single", container: value } satisfies Checked as Checked, warnings }
 })
 
 /** Of what the container is made from; the same file signed anew is the same file. */
@@ -149,9 +154,9 @@ export type PostResult = PublishResult & { readonly key: string; readonly warnin
  * @fails as {@link import("./publish.ts").publish} and {@link import("./carousel.ts").createCarouselFromItems}
  */
 export const publishPost = Effect.fn("publishPost")(function* (request: PostRequest, options: PublishOptions = {}) {
-  const { key, accountId } = request
+  const { accountId } = request
   yield* checkIds({ accountId })
-  const { post, warnings } = yield* check(request, options.force)
+  const { key, post, warnings } = yield* check(request, options.force)
   const waitMs = options.waiting?.budgetMs ?? DEFAULT_WAITING.budgetMs
   const hold = { key: `post:${key}`, accountId, waitMs }
   const result = yield* withPublishSession(hold, (session) => run(session, post, options))

@@ -1,5 +1,4 @@
 import { Data } from "effect"
-import type { StoreUnavailable } from "../records/errors.ts"
 import type { GraphFailure } from "./graph_failure.ts"
 
 /** One broken rule: where (RFC 6901 JSON Pointer), which rule (stable name), and its sentence; never the value. */
@@ -92,13 +91,12 @@ export class QuotaExhausted extends Data.TaggedError("QuotaExhausted")<{
   }
 }
 
+/** What a media use case may fail with, beside a store that is away. */
 export type MediaError =
   | InvalidMedia
-  | InvalidMediaSetup
   | RequestTargetTooLong
   | CarouselIncomplete
   | OutcomeUnknown
   | PublishBusy
   | QuotaExhausted
   | GraphFailure
-  | StoreUnavailable

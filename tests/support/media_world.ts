@@ -1,5 +1,5 @@
 // A graph in memory, the use cases' services around it, and samples of what they are given.
-import { Effect, Layer } from "effect"
+import { type Context, Effect, Layer } from "effect"
 import {
   type GraphModel,
   type GraphModelOptions,
@@ -19,6 +19,7 @@ export type MediaServices = MediaGraphPort | PublishJournal | pacing.GraphPacing
 
 export interface MediaWorld {
   readonly model: GraphModel
+  readonly services: Context.Context<MediaServices>
   readonly run: <A, E>(program: Effect.Effect<A, E, MediaServices>) => Effect.Effect<A, E>
   readonly calls: (operation?: string) => number
 }
@@ -30,6 +31,7 @@ export const makeMediaWorld = (options: GraphModelOptions = {}): MediaWorld => {
   const services = Effect.runSync(Effect.scoped(Layer.build(layer)))
   return {
     model,
+    services,
     run: (program) => Effect.provideContext(program, services),
     calls: (operation) => model.calls.filter((call) => operation === undefined || call.operation === operation).length,
   }
