@@ -1,12 +1,17 @@
 import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
 import { VERSION } from "./version.ts"
 
+const MEDIA = ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"]
+
 /** Every command, loaded only when it is asked for. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
   demo: async () => (await import("./serve_command.ts")).demoCommand,
   token: async () => (await import("./token_command.ts")).tokenCommand,
   config: async () => (await import("./config_command.ts")).configCommand,
+  ...Object.fromEntries(
+    MEDIA.map((word) => [`media ${word}`, async () => (await import("./media_command.ts")).mediaCommand(word)]),
+  ),
 }
 
 const terminal: Terminal = {

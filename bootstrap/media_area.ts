@@ -18,7 +18,7 @@ const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
 }
 
 /** A media setup that can never work, as a mistake in the variable it came from. */
-export const mediaMistake = ({ option, rule }: InvalidMediaSetup): InvalidConfiguration =>
+const mediaMistake = ({ option, rule }: InvalidMediaSetup): InvalidConfiguration =>
   new InvalidConfiguration({ mistakes: [{ variable: VARIABLE_OF[option] ?? "GRAPH_URL", rule }] })
 
 /**
