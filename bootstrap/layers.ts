@@ -43,16 +43,19 @@ export const repositoryOf = (store: StoreChoice): Layer.Layer<RecordRepository, 
 }
 
 /** The configured store. */
-export const repositoryLayer = (config: Config): Layer.Layer<RecordRepository, StoreUnavailable> => {
-  if (config.STORE === "memory") return repositoryOf("memory")
-  if (config.STORE === "sqlite") return repositoryOf({ sqlite: sqlitePath(config) })
+export const storeChoice = (config: Config): StoreChoice => {
+  if (config.STORE === "memory") return "memory"
+  if (config.STORE === "sqlite") return { sqlite: sqlitePath(config) }
   const { MONGODB_URL = Redacted.make(""), DB_MAX_OPEN_CONNS: open, DB_MAX_IDLE_CONNS: idle } = config
-  return repositoryOf({
+  return {
     mongodb: Redacted.value(MONGODB_URL),
     ...(open === undefined ? {} : { maxOpenConnections: open }),
     ...(idle === undefined ? {} : { maxIdleConnections: idle }),
-  })
+  }
 }
+
+export const repositoryLayer = (config: Config): Layer.Layer<RecordRepository, StoreUnavailable> =>
+  repositoryOf(storeChoice(config))
 
 export const verifierLayer = (config: Config): Layer.Layer<TokenVerifier, InvalidIdentitySetup> => {
   const { AUTH_PUBLIC_KEY, AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE } = config

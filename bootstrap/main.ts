@@ -2,6 +2,8 @@
 import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
 import { VERSION } from "./version.ts"
 
+const MEDIA = ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"]
+
 /** Every command, loaded only when it is asked for. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
@@ -14,6 +16,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "stack token": async () => (await import("./stack_commands.ts")).tokenCommand,
   "stack down": async () => (await import("./stack_commands.ts")).downCommand,
   "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
+  ...Object.fromEntries(
+    MEDIA.map((word) => [`media ${word}`, async () => (await import("./media_command.ts")).mediaCommand(word)]),
+  ),
 }
 
 const terminal: Terminal = {

@@ -8,6 +8,7 @@ import { type Config, InvalidConfiguration, isConfigured, readEnvironment, type 
 import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
 import { identityMistake, repositoryLayer, verifierLayer } from "./layers.ts"
 import { makeLog, standardError } from "./log_output.ts"
+import { openMediaArea } from "./media_area.ts"
 import { serveUntilStopped } from "./serve.ts"
 import { makeService, type ServiceOptions, type StartError } from "./service.ts"
 import { telemetryLayer } from "./telemetry.ts"
@@ -24,6 +25,7 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
     const output = standardError()
     const log = makeLog(config, output)
     if (config.STORE === "memory") log.line("WARN", "STORE=memory: records and journals are lost when the process ends")
+    const media = yield* openMediaArea(config, log)
     const service = yield* Effect.tryPromise({
       try: () =>
         makeService({
@@ -33,10 +35,11 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
           telemetry: telemetryLayer(config),
           separateAdmin: config.ADMIN_PORT !== undefined,
           ...extension,
+          extend: (setups, parts) => [...(extension.extend?.(setups, parts) ?? []), ...media.extend(setups, parts)],
         }),
       catch: (failure) => failure as StartError,
     }).pipe(Effect.mapError((error) => (error._tag === "StoreUnavailable" ? error : fromIdentity(error))))
-    yield* serveUntilStopped(config, service, log, output, announce)
+    yield* Effect.ensuring(serveUntilStopped(config, service, log, output, announce), media.close)
     return NOTHING
   })
 

@@ -1,19 +1,23 @@
 import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
+import type { MediaError } from "../../../domain/media/errors.ts"
 import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
+import { describeMedia } from "./media_problem.ts"
 import type { HttpRefusal } from "./refusal.ts"
 import { requestInfo } from "./request_info.ts"
 
 /** Every error a route can answer with. A new one does not compile until {@link describe} knows it. */
-export type ServiceError = RecordsError | Unauthenticated | Forbidden | KeysUnavailable | HttpRefusal
+export type ServiceError = RecordsError | MediaError | Unauthenticated | Forbidden | KeysUnavailable | HttpRefusal
 
 /** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
-interface Problem {
+export interface Problem {
   readonly status: number
   readonly code: string
   readonly title: string
   readonly detail: string
   readonly errors?: ReadonlyArray<Issue>
   readonly headers?: Readonly<Record<string, string>>
+  /** Extension members of this error alone. */
+  readonly extra?: Readonly<Record<string, unknown>>
 }
 
 /** Name of the protection space in `WWW-Authenticate` (RFC 9110 section 11.5). */
@@ -104,6 +108,14 @@ export const describe = (error: ServiceError): Problem => {
         detail: "Tokens cannot be judged now: the realm's keys cannot be fetched",
         headers: { "retry-after": RETRY_AFTER_S, "cache-control": "no-store" },
       }
+    case "InvalidMedia":
+    case "RequestTargetTooLong":
+    case "CarouselIncomplete":
+    case "OutcomeUnknown":
+    case "PublishBusy":
+    case "QuotaExhausted":
+    case "GraphFailure":
+      return describeMedia(error)
     case "HttpRefusal": {
       const [status, title] = REFUSALS[error.code]
       return {
@@ -124,7 +136,7 @@ export const describe = (error: ServiceError): Problem => {
  */
 export const problemResponse = (request: Request, problem: Problem): Response => {
   const { id } = requestInfo(request)
-  const { status, code, title, detail, errors } = problem
+  const { status, code, title, detail, errors, extra } = problem
   const body = {
     type: `urn:portolan:error:${code}`,
     title,
@@ -133,6 +145,7 @@ export const problemResponse = (request: Request, problem: Problem): Response =>
     instance: `urn:portolan:request:${id}`,
     code,
     ...(errors === undefined ? {} : { errors }),
+    ...extra,
     requestId: id,
   }
   return new Response(JSON.stringify(body), {
