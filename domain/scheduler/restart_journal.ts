@@ -60,7 +60,7 @@ export class RestartJournal extends Context.Service<
     readonly renew: (lease: Lease) => Effect.Effect<void, StoreUnavailable>
     /** Gives all records of this owner back, so that the next instance need not wait. */
     readonly release: (owner: string) => Effect.Effect<void, StoreUnavailable>
-    /** Takes every record of this endpoint that is neither stuck nor leased at `now`. No two owners get the same one. */
+    /** Takes every record of this endpoint that is neither stuck, nor this owner's already, nor leased at `now`. No two owners get the same one. */
     readonly claim: (
       endpoint: string,
       now: number,
