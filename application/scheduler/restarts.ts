@@ -5,7 +5,7 @@ import { checkId, checkPlace, type JobAt } from "../../domain/scheduler/job.ts"
 import { RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
 import type { RestartRules } from "../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
-import * as background from "../background.ts"
+import { make as makeBackground } from "../background.ts"
 import { makeSteps } from "./restart_sequence.ts"
 
 /**
@@ -54,22 +54,25 @@ export const layer = (
         )
       const leaseFromNow = Effect.map(Clock.currentTimeMillis, (now) => ({ owner, until: now + rules.leaseMs }))
 
-      // Closed in reverse: first the running sequences end, then the leases are no longer renewed, then they are given back.
+      // Closed in reverse: the leases are given back once the running sequences have ended.
       yield* Effect.addFinalizer(() => attempt("release", journal.release(owner)))
-      yield* Effect.forkScoped(
-        Effect.gen(function* () {
+      const background = yield* makeBackground(grace)
+      /** Runs a sequence behind the caller, renewing its lease as long as it takes. */
+      const runBehind = (record: RestartRecord, sequence: Effect.Effect<void>) => {
+        const heartbeat = Effect.gen(function* () {
           yield* Effect.sleep(rules.leaseMs / 3)
-          if ((yield* work.size) > 0) yield* attempt("renew", journal.renew(yield* leaseFromNow))
-        }).pipe(Effect.forever),
-      )
-      const work = yield* background.make(grace)
+          yield* attempt("renew", journal.renew(record.id, yield* leaseFromNow))
+        })
+        return background.run("restart", Effect.raceFirst(sequence, Effect.forever(heartbeat)))
+      }
       const takeOver = Effect.gen(function* () {
         const left = yield* journal.claim(scheduler.endpoint, yield* Clock.currentTimeMillis, yield* leaseFromNow)
-        for (const record of left) yield* work.run("restart", resume(record))
+        for (const record of left) yield* runBehind(record, resume(record))
       })
-      yield* Effect.forkScoped(
-        attempt("take over", takeOver).pipe(Effect.andThen(Effect.sleep(rules.leaseMs)), Effect.forever),
-      )
+      if (journal.shared)
+        yield* Effect.forkScoped(
+          attempt("take over", takeOver).pipe(Effect.andThen(Effect.sleep(rules.leaseMs)), Effect.forever),
+        )
 
       const newRecord = Effect.fnUntraced(function* (job: JobAt) {
         const now = yield* Clock.currentTimeMillis
@@ -96,7 +99,7 @@ export const layer = (
         const accepted = yield* Deferred.make<void, RestartError>()
         // The whole sequence runs behind: a caller that goes away cannot break it in the middle.
         const sequence = Effect.gen(function* () {
-          const first = yield* begin(record, (unclear) => work.run("restart", resume(unclear))).pipe(
+          const first = yield* begin(record, (unclear) => runBehind(unclear, resume(unclear))).pipe(
             Effect.onExit((exit) =>
               exit._tag === "Failure"
                 ? Deferred.failCause(accepted, exit.cause)
@@ -106,7 +109,7 @@ export const layer = (
           )
           if (first._tag === "Some") yield* finish(first.value)
         })
-        yield* work.run("restart", sequence)
+        yield* runBehind(record, sequence)
         yield* Deferred.await(accepted)
       })
 

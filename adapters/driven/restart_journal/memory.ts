@@ -16,6 +16,7 @@ export const layer = Layer.sync(RestartJournal, () => {
     entries.set(entry.record.id, { ...entry, lease: to })
   }
   return RestartJournal.of({
+    shared: false,
     open: (record, lease) => Effect.sync(() => void entries.set(record.id, { record, lease })),
     update: (record, lease) =>
       Effect.sync(() => {
@@ -24,9 +25,10 @@ export const layer = Layer.sync(RestartJournal, () => {
         return true
       }),
     close: (id, owner) => Effect.sync(() => owned(id, owner) && entries.delete(id)),
-    renew: (renewed) =>
+    renew: (id, renewed) =>
       Effect.sync(() => {
-        for (const entry of entries.values()) if (entry.lease.owner === renewed.owner) lease(entry, renewed)
+        const entry = entries.get(id)
+        if (entry?.lease.owner === renewed.owner) lease(entry, renewed)
       }),
     release: (owner) =>
       Effect.sync(() => {

@@ -40,7 +40,7 @@ export const layer = Layer.effect(
       ),
       update: db.prepare("UPDATE restarts SET stuck = ?, lease_until = ?, record = ? WHERE id = ? AND owner = ?"),
       close: db.prepare("DELETE FROM restarts WHERE id = ? AND owner = ?"),
-      renew: db.prepare("UPDATE restarts SET lease_until = ? WHERE owner = ? AND stuck = 0"),
+      renew: db.prepare("UPDATE restarts SET lease_until = ? WHERE id = ? AND owner = ?"),
       release: db.prepare("UPDATE restarts SET owner = '', lease_until = 0 WHERE owner = ?"),
       claim: db.prepare(
         "UPDATE restarts SET owner = ?, lease_until = ? WHERE endpoint = ? AND stuck = 0 AND lease_until < ? AND owner <> ? RETURNING record",
@@ -50,6 +50,7 @@ export const layer = Layer.effect(
     }))
 
     return RestartJournal.of({
+      shared: true,
       open: (record, { owner, until }) =>
         database.write(() => {
           const { id, endpoint, createdAt } = record
@@ -69,7 +70,7 @@ export const layer = Layer.effect(
           () => sql.update.run(isStuck(record), until, stringifyLossless(record), record.id, owner).changes === 1,
         ),
       close: (id, owner) => database.write(() => sql.close.run(id, owner).changes === 1),
-      renew: ({ owner, until }) => database.write(() => void sql.renew.run(until, owner)),
+      renew: (id, { owner, until }) => database.write(() => void sql.renew.run(until, id, owner)),
       release: (owner) => database.write(() => void sql.release.run(owner)),
       claim: (endpoint, now, { owner, until }) =>
         database.write(() => sql.claim.all(owner, until, endpoint, now, owner).map(decode)),

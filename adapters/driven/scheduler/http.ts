@@ -41,7 +41,8 @@ const HEADER_VALUE = /^[\x21-\x7e\x80-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\x8
 
 const refuse = (option: string, rule: string) => Effect.fail(new errors.InvalidSchedulerSetup({ option, rule }))
 
-const checkOptions = Effect.fnUntraced(function* (options: HttpSchedulerOptions) {
+/** @fails {InvalidSchedulerSetup} naming the option that can never work */
+export const checkOptions = Effect.fnUntraced(function* (options: HttpSchedulerOptions) {
   const address = readAddress(options.baseUrl)
   if ("rule" in address) return yield* refuse("baseUrl", address.rule)
   const token = options.token === undefined ? "" : Redacted.value(options.token)
