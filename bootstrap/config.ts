@@ -142,6 +142,9 @@ export const readEnvironment = Effect.suspend(() =>
   readConfig(ConfigProvider.fromEnv({ env: Object.fromEntries(Object.entries(process.env).filter(isSet)) })),
 )
 
+/** True when the variable is there and not empty. */
+export const isConfigured = (name: VariableName): boolean => (process.env[name] ?? "").trim() !== ""
+
 /** The SQLite file that holds records and journals. */
 export const sqlitePath = (config: Config): string => config.SQLITE_PATH ?? `${config.PORTOLAN_HOME}/records.sqlite`
 

@@ -47,7 +47,8 @@ if (!installed()) {
   try {
     if (!installed()) {
       process.stderr.write("Installing dependencies (once)...\n")
-      if (!npm("ci")) {
+      // Not `npm ci`: it refuses a lock without the platform packages that the registry it was made from did not have.
+      if (!npm("install", "--no-save")) {
         process.stderr.write("The dependencies could not be installed; the lines above say why.\n")
         process.exitCode = 1
       } else {

@@ -5,6 +5,7 @@ import { VERSION } from "./version.ts"
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
   demo: async () => (await import("./serve_command.ts")).demoCommand,
+  token: async () => (await import("./token_command.ts")).tokenCommand,
   config: async () => (await import("./config_command.ts")).configCommand,
 }
 

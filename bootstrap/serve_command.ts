@@ -3,7 +3,7 @@ import { Elysia } from "elysia"
 import type { Command } from "../adapters/driving/cli/command.ts"
 import { products } from "../domain/records/products.ts"
 import { loadCollections } from "./collections_file.ts"
-import { type Config, InvalidConfiguration, readEnvironment, type VariableName } from "./config.ts"
+import { type Config, InvalidConfiguration, isConfigured, readEnvironment, type VariableName } from "./config.ts"
 import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
 import { identityMistake, repositoryLayer, verifierLayer } from "./layers.ts"
 import { makeLog, standardError } from "./log_output.ts"
@@ -106,7 +106,7 @@ export const demoCommand: Command = {
   run: ({ terminal }) =>
     Effect.gen(function* () {
       const config = yield* readEnvironment
-      const set = AUTH_VARIABLES.filter((name) => process.env[name] !== undefined && process.env[name] !== "")
+      const set = AUTH_VARIABLES.filter(isConfigured)
       if (set.length > 0)
         return yield* new InvalidConfiguration({
           mistakes: set.map((variable) => ({

@@ -7,7 +7,7 @@ import { type Front, makeFront } from "../adapters/driving/http/front.ts"
 import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
-import type { TokenVerifier } from "../domain/identity/token_verifier.ts"
+import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import type { Collection } from "../domain/records/collection.ts"
 import type { StoreUnavailable } from "../domain/records/errors.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
@@ -56,7 +56,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const context = await runtime.context()
   const repository = Context.get(context, RecordRepository)
   const answerer = makeAnswerer(context)
-  const guard = makeGuard(answerer)
+  const guard = makeGuard(Context.get(context, TokenVerifier), answerer)
   const metrics = requestMetrics(context)
 
   const setups = new Map(

@@ -29,7 +29,10 @@ export const makeTokenRules = (rules: TokenRules): Effect.Effect<TokenRules, Inv
   const { issuer, audience, authorizedParties, clockToleranceS = 0 } = rules
   if (issuer?.trim() === "") return refuse("issuer", "must not be empty")
   if (audience?.trim() === "") return refuse("audience", "must not be empty")
-  if (authorizedParties !== undefined && !authorizedParties.some((party) => party.trim() !== ""))
+  if (
+    authorizedParties !== undefined &&
+    (authorizedParties.length === 0 || authorizedParties.some((party) => party.trim() === ""))
+  )
     return refuse("authorizedParties", "must name at least one client")
   if (!Number.isInteger(clockToleranceS) || clockToleranceS < 0 || clockToleranceS > CLOCK_TOLERANCE_MAX_S)
     return refuse("clockToleranceS", `must be a whole number of seconds from 0 to ${CLOCK_TOLERANCE_MAX_S}`)

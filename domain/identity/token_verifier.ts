@@ -11,5 +11,14 @@ import type { KeysUnavailable, Unauthenticated } from "./errors.ts"
  */
 export class TokenVerifier extends Context.Service<
   TokenVerifier,
-  { readonly verify: (token: string) => Effect.Effect<Claims, Unauthenticated | KeysUnavailable> }
+  {
+    readonly verify: (token: string) => Effect.Effect<Claims, Unauthenticated | KeysUnavailable>
+    /**
+     * Claims of a token that was verified before and still holds, at once: a client sends the same token with every
+     * request. `undefined` says nothing about the token; only `verify` refuses.
+     *
+     * @param nowS seconds since the epoch
+     */
+    readonly recall: (token: string, nowS: number) => Claims | undefined
+  }
 >()("portolan/domain/identity/TokenVerifier") {}

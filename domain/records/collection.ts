@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import type { Static, TObject, TSchema } from "typebox"
 import { Compile } from "typebox/compile"
-import { Default } from "typebox/value"
 import { InvalidRecord, type Issue } from "./errors.ts"
 import { cleanJson, ISSUES_MAX, unknownKeyPointer } from "./json_hygiene.ts"
 import type { Fields } from "./record_repository.ts"
@@ -47,27 +46,66 @@ const BLANK_REGEXP = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}]*$/u
 const isText = (schema: TSchema): boolean =>
   "type" in schema && schema.type === "string" && "minLength" in schema && Number(schema.minLength) >= 1
 
-type SchemaIssue = ReturnType<ReturnType<typeof Compile>["Errors"]>[number]
+type Members = Readonly<Record<string, TSchema>>
 
-/** One schema error as issues: a missing field is reported at its own pointer; the twin report of an unknown field is dropped. */
-const toIssues = (error: SchemaIssue): ReadonlyArray<Issue> => {
+const membersOf = (schema: TSchema): Members | undefined =>
+  "properties" in schema ? (schema.properties as Members) : undefined
+
+/** Fills in what is missing and has a `default`, in the record and in objects inside it. */
+const fillDefaults = (members: Members, record: Record<string, unknown>): void => {
+  for (const [key, schema] of Object.entries(members)) {
+    const value = record[key]
+    const nested = membersOf(schema)
+    if (value === undefined && "default" in schema) record[key] = cleanJson(schema.default, [])
+    else if (nested !== undefined && typeof value === "object" && value !== null && !Array.isArray(value))
+      fillDefaults(nested, value as Record<string, unknown>)
+  }
+}
+
+type Validator = ReturnType<typeof Compile>
+type SchemaIssue = ReturnType<Validator["Errors"]>[number]
+
+/** A schema error as issues. The validator reports an unknown field twice; the nameless report is dropped. */
+const toIssues = (error: SchemaIssue, pointer: string): ReadonlyArray<Issue> => {
+  const at = pointer + error.instancePath
   switch (error.keyword) {
     case "boolean":
       return []
     case "required":
-      return error.params.requiredProperties.map((key) => ({
-        pointer: `${error.instancePath}/${key}`,
-        message: "is required",
-      }))
+      return error.params.requiredProperties.map((key) => ({ pointer: `${at}/${key}`, message: "is required" }))
     case "additionalProperties":
       return error.params.additionalProperties.map((key) => ({
-        pointer: unknownKeyPointer(error.instancePath, String(key)),
-        message:
-          key === "id" && error.instancePath === "" ? "is assigned by the server" : "is not a field of this record",
+        pointer: unknownKeyPointer(at, String(key)),
+        message: "is not a field of this record",
       }))
     default:
-      return [{ pointer: error.instancePath, message: error.message }]
+      return [{ pointer: at, message: error.message }]
   }
+}
+
+/**
+ * Everything a record breaks, field by field: the validator alone stops after a few errors, and a client should see all.
+ * Rules that span fields (`anyOf` of the whole record) are asked only when every field is fine by itself.
+ */
+const fieldIssues = (
+  fields: TObject,
+  whole: Validator,
+  byField: ReadonlyMap<string, Validator>,
+  record: Readonly<Record<string, unknown>>,
+): ReadonlyArray<Issue> => {
+  const issues: Array<Issue> = []
+  for (const key of Object.keys(record))
+    if (!byField.has(key))
+      issues.push({
+        pointer: unknownKeyPointer("", key),
+        message: key === "id" ? "is assigned by the server" : "is not a field of this record",
+      })
+  for (const key of fields.required ?? [])
+    if (!(key in record)) issues.push({ pointer: `/${key}`, message: "is required" })
+  for (const [key, validator] of byField)
+    if (key in record && !validator.Check(record[key]))
+      issues.push(...validator.Errors(record[key]).flatMap((error) => toIssues(error, `/${key}`)))
+  return issues.length > 0 ? issues : whole.Errors(record).flatMap((error) => toIssues(error, ""))
 }
 
 /**
@@ -83,8 +121,10 @@ export const defineCollection = <S extends TObject>(definition: CollectionDefini
   if ("id" in definition.fields.properties)
     throw new TypeError(`Collection '${name}' must not define the field 'id': the server assigns it`)
   const fields: TObject = { ...definition.fields, additionalProperties: false }
-  const validator = Compile(fields)
-  const textFields = Object.keys(fields.properties).filter((key) => isText(fields.properties[key] as TSchema))
+  const members: Members = fields.properties
+  const whole = Compile(fields)
+  const byField = new Map(Object.entries(members).map(([key, schema]) => [key, Compile(schema)]))
+  const textFields = Object.keys(members).filter((key) => isText(members[key] as TSchema))
   const invalid = (issues: ReadonlyArray<Issue>) =>
     Effect.fail(new InvalidRecord({ collection: name, issues: issues.slice(0, ISSUES_MAX) }))
 
@@ -93,14 +133,14 @@ export const defineCollection = <S extends TObject>(definition: CollectionDefini
       return invalid([{ pointer: "", message: "must be an object" }])
     const issues: Array<Issue> = []
     const record = cleanJson(input, issues) as Record<string, unknown>
-    const complete = Default(fields, record) as Record<string, unknown>
-    if (!validator.Check(complete)) issues.push(...validator.Errors(complete).flatMap(toIssues))
+    fillDefaults(members, record)
+    if (!whole.Check(record)) issues.push(...fieldIssues(fields, whole, byField, record))
     for (const key of textFields) {
-      const text = complete[key]
+      const text = record[key]
       if (typeof text === "string" && text !== "" && BLANK_REGEXP.test(text))
         issues.push({ pointer: `/${key}`, message: "must not be blank" })
     }
-    return issues.length > 0 ? invalid(issues) : Effect.succeed(complete as Static<S>)
+    return issues.length > 0 ? invalid(issues) : Effect.succeed(record as Static<S>)
   }
   return { name, fields, roles: definition.roles ?? {}, check }
 }

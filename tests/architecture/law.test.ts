@@ -26,7 +26,7 @@ const LAWS: ReadonlyArray<Law> = [
     packages: /^(effect|elysia|@elysiajs\/\w+|typebox|swagger-ui-dist|node:[\w/]+)(\/|$)/,
   },
   { room: /^stack\//, files: /^(domain|application|adapters\/driven|stack)\//, packages: /./ },
-  { room: /^bootstrap\//, files: /^(domain|application|adapters|bootstrap|stack)\//, packages: /./ },
+  { room: /^bootstrap\//, files: /^(domain|application|adapters|bootstrap|stack)\/|^package\.json$/, packages: /./ },
 ]
 
 /** A technology package lives in the adapters named after it. */

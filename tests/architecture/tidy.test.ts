@@ -41,6 +41,7 @@ const BANS: ReadonlyArray<Ban> = [
   {
     text: /import\s*\{[^}]*\bSchema\b[^}]*\}\s*from\s*"effect"/,
     where: /./,
+    except: /^tests\/architecture\//,
     instead: "TypeBox, the one schema language",
     sample: ["domain/a/a.ts", 'import { Schema } from "effect"'],
   },

@@ -33,7 +33,7 @@ interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "ve
 /** Counts every call of the repository. */
 const counted = (repository: RecordRepository["Service"], count: () => void): RecordRepository["Service"] => {
   const through =
-    <Args extends ReadonlyArray<never>, A>(method: (...args: Args) => A) =>
+    <Args extends ReadonlyArray<unknown>, A>(method: (...args: Args) => A) =>
     (...args: Args): A => {
       count()
       return method(...args)

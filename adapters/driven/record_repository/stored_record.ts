@@ -14,4 +14,6 @@ export const storedRecord = (id: number, fields: Fields): Stored => freezeDeep({
 /** Fields as JSON text: what is kept has no tie to the caller's objects. */
 export const encodeFields = (fields: Fields): string => JSON.stringify(fields)
 
-export const decodeRecord = (id: number, body: string): Stored => storedRecord(id, JSON.parse(body))
+export const decodeFields = (body: string): Fields => JSON.parse(body)
+
+export const decodeRecord = (id: number, body: string): Stored => storedRecord(id, decodeFields(body))

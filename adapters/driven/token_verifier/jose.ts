@@ -1,5 +1,5 @@
 import { Effect, Layer, type Scope } from "effect"
-import { compactVerify, decodeProtectedHeader, errors } from "jose"
+import { base64url, compactVerify, errors } from "jose"
 import { isCompactToken, judgeClaims, judgeHeader } from "../../../domain/identity/access_token.ts"
 import { InvalidIdentitySetup, type KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import type { TokenObject } from "../../../domain/identity/token_kind.ts"
@@ -41,10 +41,11 @@ const published =
     return found.length > 0 ? Effect.succeed(found) : Effect.map(set.refresh, candidates)
   }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
+// Broken UTF-8 and a byte order mark are refused: what was signed is what is read.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-const payloadOf = (bytes: Uint8Array): Effect.Effect<TokenObject, Unauthenticated> =>
-  Effect.try({ try: (): unknown => JSON.parse(utf8.decode(bytes)), catch: malformed }).pipe(
+const objectOf = (bytes: () => Uint8Array): Effect.Effect<TokenObject, Unauthenticated> =>
+  Effect.try({ try: (): unknown => JSON.parse(utf8.decode(bytes())), catch: malformed }).pipe(
     Effect.filterOrFail(
       (value): value is TokenObject => typeof value === "object" && value !== null && !Array.isArray(value),
       malformed,
@@ -60,12 +61,13 @@ const checkSignature = (token: string, { key }: RealmKey): Effect.Effect<Uint8Ar
 
 const judge = Effect.fnUntraced(function* (token: string, keysFor: KeysFor, rules: TokenRules, nowS: number) {
   if (!isCompactToken(token)) return yield* malformed()
-  const header: TokenObject = yield* Effect.try({ try: () => decodeProtectedHeader(token), catch: malformed })
+  const header = yield* objectOf(() => base64url.decode(token.slice(0, token.indexOf("."))))
   yield* judgeHeader(header)
   const keys = yield* keysFor(header)
   const [first, ...others] = keys.map((key) => checkSignature(token, key))
   if (first === undefined) return yield* refuse("signature")
-  const payload = yield* Effect.flatMap(Effect.firstSuccessOf([first, ...others]), payloadOf)
+  const signed = yield* Effect.firstSuccessOf([first, ...others])
+  const payload = yield* objectOf(() => signed)
   return { claims: yield* judgeClaims(payload, header, rules, nowS), notBefore: Number(payload["nbf"] ?? 0) }
 })
 
@@ -89,7 +91,7 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
   const keysFor = yield* makeKeysFor(options, () => verified.clear())
 
   return TokenVerifier.of({
-    // A remembered token is answered without a promise: every request of a client passes here with the same token.
+    recall: (token, nowS) => verified.get(token, nowS),
     verify: (token) =>
       Effect.clockWith((clock) => {
         const nowS = clock.currentTimeMillisUnsafe() / 1000

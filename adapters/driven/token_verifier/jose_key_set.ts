@@ -27,10 +27,11 @@ export interface KeySet {
   readonly refresh: Effect.Effect<void, KeysUnavailable>
 }
 
-const checkedUrl = (text: string): Effect.Effect<URL, InvalidIdentitySetup> => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+/** The address, taken apart for an exchange. */
+const checked = (address: string) => {
+  const url = URL.canParse(address) ? new URL(address) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === ""
-    ? Effect.succeed(url)
+    ? Effect.succeed({ url: url.origin + url.pathname, query: url.search.slice(1) })
     : Effect.fail(
         new InvalidIdentitySetup({
           option: "jwksUrl",
@@ -52,7 +53,7 @@ export const followKeySet = Effect.fnUntraced(function* (
   address: string,
   onChange: () => void,
 ): Effect.fn.Return<KeySet, InvalidIdentitySetup, Scope.Scope> {
-  const url = yield* checkedUrl(address)
+  const { url, query } = yield* checked(address)
   const one = yield* Semaphore.make(1)
   let known: ReadonlyArray<RealmKey> = []
   let knownText = ""
@@ -75,8 +76,8 @@ export const followKeySet = Effect.fnUntraced(function* (
   /** Never fails: a fetch that brings nothing leaves the known keys in force. */
   const fetchNow = send({
     method: "GET",
-    url: url.origin + url.pathname,
-    ...(url.search === "" ? {} : { query: url.search.slice(1) }),
+    url,
+    ...(query === "" ? {} : { query }),
     headers: { accept: "application/json" },
     timeoutMs: TIMEOUT_MS,
   }).pipe(
@@ -98,7 +99,11 @@ export const followKeySet = Effect.fnUntraced(function* (
 
   yield* one
     .withPermits(1)(fetchNow)
-    .pipe(Effect.andThen(Effect.sleep(`${REFRESH_S} seconds`)), Effect.forever, Effect.forkScoped)
+    .pipe(
+      Effect.andThen(Effect.sleep(`${REFRESH_S} seconds`)),
+      Effect.forever,
+      Effect.forkScoped({ startImmediately: true }),
+    )
 
   return {
     known: () => known,

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Elysia } from "elysia"
 import { authenticate } from "../../../application/identity/authenticate.ts"
-import { type Access, authorize, makeAccess } from "../../../domain/identity/claims.ts"
+import { type Access, authorize, holds, makeAccess } from "../../../domain/identity/claims.ts"
 import type { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import type { Answerer, Eventually } from "./answer.ts"
 import { requestInfo } from "./request_info.ts"
@@ -26,15 +26,27 @@ const makeProtection = (check: (request: Request) => Eventually<Response | undef
     return check(request)
   })
 
-/** @param answerer runs the decision; its context holds the verifier of the realm's tokens */
-export const makeGuard = (answerer: Answerer<TokenVerifier>): Guard => {
+/** How nearly every client writes its credentials; any other spelling takes the longer way. */
+const USUAL_SCHEME = "Bearer "
+
+/**
+ * @param verifier asked directly for tokens it remembers: a program per request would cost more than the read behind it
+ * @param answerer runs the decision over all others; its context holds the same verifier
+ */
+export const makeGuard = (verifier: TokenVerifier["Service"], answerer: Answerer<TokenVerifier>): Guard => {
   const check = (access: Access) => {
     const rule = Effect.runSync(makeAccess(access))
-    return (request: Request) =>
-      answerer.decide(
+    return (request: Request) => {
+      const authorization = request.headers.get("authorization")
+      if (authorization?.startsWith(USUAL_SCHEME)) {
+        const known = verifier.recall(authorization.slice(USUAL_SCHEME.length), Date.now() / 1000)
+        if (known !== undefined && holds(known, rule)) return undefined
+      }
+      return answerer.decide(
         request,
-        Effect.flatMap(authenticate(request.headers.get("authorization")), (claims) => authorize(claims, rule)),
+        Effect.flatMap(authenticate(authorization), (claims) => authorize(claims, rule)),
       )
+    }
   }
   return {
     protect: (access = "authenticated") => makeProtection(check(access)),

@@ -39,22 +39,42 @@ const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array 
   return bytes
 }
 
-const readBytes = (request: Request, declared: string | null): Effect.Effect<Uint8Array, HttpRefusal> =>
-  Effect.tryPromise({
-    // With a declared length within the limit the runtime itself stops at that many bytes.
-    try: async () =>
-      declared !== null
-        ? new Uint8Array(await request.arrayBuffer())
-        : request.body === null
-          ? new Uint8Array()
-          : await readChunks(request.body),
-    catch: () => broken("The body ended before it was complete"),
-  }).pipe(
-    Effect.timeoutOrElse({ duration: BODY_DEADLINE_MS, orElse: () => Effect.fail(tooSlow) }),
-    Effect.flatMap((bytes) => (bytes === "too large" ? Effect.fail(tooLarge) : Effect.succeed(bytes))),
-  )
+/** The body's bytes. With a declared length within the limit the runtime itself stops at that many. */
+const bodyBytes = (request: Request, declared: string | null): Promise<ArrayBuffer | Uint8Array | "too large"> => {
+  if (declared !== null) return request.arrayBuffer()
+  return request.body === null ? Promise.resolve(new Uint8Array()) : readChunks(request.body)
+}
+
+const readBytes = (request: Request, declared: string | null): Effect.Effect<ArrayBuffer | Uint8Array, HttpRefusal> =>
+  Effect.callback((resume) => {
+    // A timer rather than a racing program: every create passes here.
+    const timer = setTimeout(() => resume(Effect.fail(tooSlow)), BODY_DEADLINE_MS)
+    const settle = (result: Effect.Effect<ArrayBuffer | Uint8Array, HttpRefusal>) => {
+      clearTimeout(timer)
+      resume(result)
+    }
+    bodyBytes(request, declared).then(
+      (bytes) => settle(bytes === "too large" ? Effect.fail(tooLarge) : Effect.succeed(bytes)),
+      () => settle(Effect.fail(broken("The body ended before it was complete"))),
+    )
+  })
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const decode = (bytes: ArrayBuffer | Uint8Array): string | undefined => {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const parseJson = (bytes: ArrayBuffer | Uint8Array): Effect.Effect<unknown, HttpRefusal> => {
+  if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
+  const text = decode(bytes)
+  if (text === undefined) return Effect.fail(broken("The body is not valid UTF-8"))
+  return Effect.try({ try: (): unknown => JSON.parse(text), catch: () => broken("The body is not valid JSON") })
+}
 
 /**
  * Reads the request's body as one JSON value.
@@ -70,16 +90,5 @@ export const readJson = (request: Request): Effect.Effect<unknown, HttpRefusal> 
       return Effect.fail(wrongType)
     const declared = headers.get("content-length")
     if (declared !== null && Number(declared) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-    return readBytes(request, declared).pipe(
-      Effect.flatMap((bytes) => {
-        if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
-        return Effect.try({
-          try: () => utf8.decode(bytes),
-          catch: () => broken("The body is not valid UTF-8"),
-        })
-      }),
-      Effect.flatMap((text) =>
-        Effect.try({ try: (): unknown => JSON.parse(text), catch: () => broken("The body is not valid JSON") }),
-      ),
-    )
+    return Effect.flatMap(readBytes(request, declared), parseJson)
   })

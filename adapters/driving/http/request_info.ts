@@ -9,15 +9,16 @@ export interface RequestInfo {
 /** A request id that is safe to repeat in headers and logs. */
 const REQUEST_ID_REGEXP = /^[\w.:-]{1,128}$/
 
-const infos = new WeakMap<Request, RequestInfo>()
+/** Where the info is kept: on the request itself. A WeakMap would say the same at the cost of every garbage collection. */
+const INFO = Symbol("portolan.request_info")
 
 /** The info of this request, made at first use. */
-export const requestInfo = (request: Request): RequestInfo => {
-  const known = infos.get(request)
+export const requestInfo = (request: Request & { [INFO]?: RequestInfo }): RequestInfo => {
+  const known = request[INFO]
   if (known !== undefined) return known
   const given = request.headers.get("x-request-id")
   const id = given !== null && REQUEST_ID_REGEXP.test(given) ? given : crypto.randomUUID()
   const info: RequestInfo = { id, route: undefined }
-  infos.set(request, info)
+  request[INFO] = info
   return info
 }

@@ -1,0 +1,41 @@
+# Sourced: what the scripts here say, how often they try, and how long they wait. The clock starts with the first script.
+export PORTOLAN_CI_STARTED=${PORTOLAN_CI_STARTED:-$(date +%s)}
+# A run longer than this is broken; every step is bounded by what is left of it.
+BUDGET_S=4500
+
+elapsed() { echo $(($(date +%s) - PORTOLAN_CI_STARTED)); }
+
+say() { printf '[%5ss] %s\n' "$(elapsed)" "$*" >&2; }
+
+# bounded SECONDS COMMAND...: ends the command after SECONDS, or when the budget of the whole run is used up.
+bounded() {
+  local limit=$1 left=$((BUDGET_S - $(elapsed)))
+  shift
+  [ "$left" -gt 5 ] || { say "no time left for: $*"; return 124; }
+  timeout --kill-after=20 "$((limit < left ? limit : left))" "$@"
+}
+
+# retry COMMAND...: registries fail now and then; three tries with a growing pause.
+retry() {
+  local attempt
+  for attempt in 1 2 3; do
+    "$@" && return
+    say "try $attempt of 3 failed: $*"
+    [ "$attempt" = 3 ] || sleep $((attempt * 5))
+  done
+  return 1
+}
+
+# until_ready WHAT PID LOG SECONDS COMMAND...: waits for COMMAND to succeed while PID lives.
+until_ready() {
+  local what=$1 pid=$2 log=$3 deadline=$((SECONDS + $4))
+  shift 4
+  until "$@" >/dev/null 2>&1; do
+    if ! kill -0 "$pid" 2>/dev/null || [ "$SECONDS" -ge "$deadline" ]; then
+      say "$what did not get ready; the end of its log:"
+      tail -n 20 "$log" >&2
+      return 1
+    fi
+    sleep 0.2
+  done
+}

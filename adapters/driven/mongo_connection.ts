@@ -1,0 +1,126 @@
+import { Context, Effect, Layer, Redacted } from "effect"
+import type { Db, MongoClient, MongoClientOptions } from "mongodb"
+import { StoreUnavailable } from "../../domain/records/errors.ts"
+
+export interface MongoOptions {
+  /** Connection string. The database comes from its path, else {@link DATABASE_DEFAULT}. */
+  readonly url: Redacted.Redacted<string>
+  /** Most connections at a time; the driver's default when undefined. */
+  readonly maxOpenConnections: number | undefined
+  /** Most connections that stay open once idle; all of them when undefined, as the driver does. */
+  readonly maxIdleConnections: number | undefined
+  /** How long a surplus connection may be idle before it is closed, milliseconds; 10 000 when omitted. */
+  readonly idleTimeoutMs?: number
+  /** How long an operation waits for a server that can take it, milliseconds; 3000 when omitted. */
+  readonly serverSelectionMs?: number
+}
+
+/** One MongoDB database, shared by every adapter that keeps something in it. */
+export class MongoConnection extends Context.Service<
+  MongoConnection,
+  {
+    /**
+     * Runs operations of the driver. When the answer was lost, they may have been applied.
+     *
+     * @fails {StoreUnavailable} on any error of the driver or the server
+     */
+    readonly run: <A>(operations: (db: Db) => Promise<A>) => Effect.Effect<A, StoreUnavailable>
+  }
+>()("portolan/adapters/driven/MongoConnection") {}
+
+/** Database when the connection string names none. */
+const DATABASE_DEFAULT = "portolan"
+
+const SERVER_SELECTION_MS = 3_000
+/** A server that accepted an operation and then says nothing is given up on after this time. */
+const SILENCE_MS = 10_000
+const IDLE_TIMEOUT_MS = 10_000
+
+/**
+ * Pool settings of the driver (seed section 8).
+ *
+ * The driver has no bound on idle connections. It closes those idle for `maxIdleTimeMS` and keeps `minPoolSize` open,
+ * which together leave that many.
+ */
+export const poolOptions = (
+  options: Pick<MongoOptions, "maxOpenConnections" | "maxIdleConnections" | "idleTimeoutMs">,
+): MongoClientOptions => {
+  const { maxOpenConnections: open, maxIdleConnections: idle, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
+  return {
+    ...(open === undefined ? {} : { maxPoolSize: open }),
+    // The driver refuses a minimum above the maximum; the smaller bound is what both ask for.
+    ...(idle === undefined ? {} : { minPoolSize: Math.min(idle, open ?? idle), maxIdleTimeMS: idleTimeoutMs }),
+  }
+}
+
+const clientOptions = ({ serverSelectionMs = SERVER_SELECTION_MS, ...pool }: MongoOptions): MongoClientOptions => ({
+  ...poolOptions(pool),
+  appName: "portolan",
+  serverSelectionTimeoutMS: serverSelectionMs,
+  connectTimeoutMS: serverSelectionMs,
+  waitQueueTimeoutMS: serverSelectionMs,
+  socketTimeoutMS: SILENCE_MS,
+  writeConcern: { w: "majority", wtimeoutMS: SILENCE_MS },
+  // A JavaScript number is written as int32 or double and an id counter grows into int64: all come back as numbers.
+  promoteLongs: true,
+})
+
+/**
+ * The database in the path of a connection string, which may name several hosts and so is no URL.
+ *
+ * @throws {URIError} on a path that cannot be a database name: then a `/` in the password was not percent-encoded
+ */
+const databaseIn = (url: string): string => {
+  const path = /^mongodb(?:\+srv)?:\/\/[^/?]+\/([^?]+)/.exec(url)?.[1]
+  const name = path === undefined ? DATABASE_DEFAULT : decodeURIComponent(path)
+  if (/[@/]/.test(name)) throw new URIError("No database name")
+  return name
+}
+
+/** What may be said about the connection. The client itself holds the password: it is never logged or kept in an error. */
+const describe = (client: MongoClient, database: string): StoreUnavailable["store"] => ({
+  user: client.options.credentials?.username || "-",
+  host: client.options.srvHost ?? client.options.hosts.map(String).join(","),
+  database,
+})
+
+// The driver's own text may quote parts of the string, and what it takes for a host may be a piece of the password.
+const unreadable = () =>
+  new StoreUnavailable({
+    store: { user: "-", host: "-", database: "-" },
+    reason: "the connection string cannot be read; '@', ':', '/' and '%' in a password must be percent-encoded",
+  })
+
+/**
+ * Connects, and disconnects with the scope. The driver is loaded only here: it costs 70 ms.
+ *
+ * @fails {StoreUnavailable} when the string cannot be read, no server answers within 3 s, or the login is refused; the
+ * error names user, host and database, never the password (seed section 7)
+ */
+export const layer = (options: MongoOptions): Layer.Layer<MongoConnection, StoreUnavailable> =>
+  Layer.effect(
+    MongoConnection,
+    Effect.gen(function* () {
+      const { MongoClient, MongoError } = yield* Effect.promise(() => import("mongodb"))
+      const { client, db } = yield* Effect.try({
+        try: () => {
+          const url = Redacted.value(options.url)
+          const client = new MongoClient(url, clientOptions(options))
+          return { client, db: client.db(databaseIn(url)) }
+        },
+        catch: () => unreadable(),
+      })
+      const store = describe(client, db.databaseName)
+      // The name of a cluster is looked up by the driver, which passes the system's own error on.
+      const refused = (failure: unknown) =>
+        failure instanceof MongoError || (failure instanceof Error && "syscall" in failure)
+          ? Effect.fail(new StoreUnavailable({ store, reason: failure.message }))
+          : Effect.die(failure)
+      const run = <A>(operations: (db: Db) => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
+        Effect.tryPromise({ try: () => operations(db), catch: (failure) => failure }).pipe(Effect.catch(refused))
+
+      yield* Effect.addFinalizer(() => Effect.promise(() => client.close()))
+      yield* run(() => client.connect())
+      return MongoConnection.of({ run })
+    }),
+  )

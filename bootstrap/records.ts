@@ -1,0 +1,61 @@
+// The library's records face, `portolan`: what an integrator needs to serve record types of their own.
+//
+//   const products = defineCollection({ name: "products", fields: Type.Object({ ... }) })
+//   const { repository, guard, answerer, close } = await openRecords({ store: { sqlite: "records.sqlite" }, realm: { keys } })
+//   const { store, service, handler, routes } = setupCollection(products, { repository, guard, answerer })
+//   app.group("/api", (api) => api.use(guard.protect()).use(routes))
+//   app.delete("/admin/products/:id", handler.delete, { beforeHandle: guard.requireRoles(["catalogue-admin"]) })
+import { Context, Layer, ManagedRuntime } from "effect"
+import { type JoseOptions, layer as verifierLayer } from "../adapters/driven/token_verifier/jose.ts"
+import { type Answerer, makeAnswerer } from "../adapters/driving/http/answer.ts"
+import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
+import { TokenVerifier } from "../domain/identity/token_verifier.ts"
+import { RecordRepository } from "../domain/records/record_repository.ts"
+import { repositoryOf, type StoreChoice } from "./layers.ts"
+
+export {
+  type CollectionHandler,
+  type CollectionSetup,
+  setupCollection,
+} from "../adapters/driving/http/collection_routes.ts"
+export type { RecordService, RecordStore } from "../application/records/record_service.ts"
+export type { Access, Claims } from "../domain/identity/claims.ts"
+export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
+export { type Collection, type CollectionDefinition, defineCollection } from "../domain/records/collection.ts"
+export { InvalidPage, InvalidRecord, type Issue, RecordNotFound, StoreUnavailable } from "../domain/records/errors.ts"
+export type { Page } from "../domain/records/page.ts"
+export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
+export type { Answerer, Guard, JoseOptions, StoreChoice }
+
+export interface RecordsOptions {
+  readonly store: StoreChoice
+  /** Keys, issuer and audience of the identity realm whose access tokens are accepted. */
+  readonly realm: JoseOptions
+}
+
+/** What {@link setupCollection} needs, open until `close`. */
+export interface Records {
+  readonly repository: RecordRepository["Service"]
+  readonly guard: Guard
+  readonly answerer: Answerer
+  /** Finishes queued writes and closes the store. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens the store and the realm's verifier.
+ *
+ * @throws {StoreUnavailable} when the store cannot be opened
+ * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
+ */
+export const openRecords = async ({ store, realm }: RecordsOptions): Promise<Records> => {
+  const runtime = ManagedRuntime.make(Layer.mergeAll(repositoryOf(store), verifierLayer(realm)))
+  const context = await runtime.context()
+  const answerer = makeAnswerer(context)
+  return {
+    repository: Context.get(context, RecordRepository),
+    guard: makeGuard(Context.get(context, TokenVerifier), answerer),
+    answerer,
+    close: () => runtime.dispose(),
+  }
+}

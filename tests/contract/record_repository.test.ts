@@ -1,0 +1,44 @@
+import { afterAll } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Layer, Redacted } from "effect"
+import { MongoClient } from "mongodb"
+import * as mongoConnection from "../../adapters/driven/mongo_connection.ts"
+import * as memory from "../../adapters/driven/record_repository/memory.ts"
+import * as mongo from "../../adapters/driven/record_repository/mongo.ts"
+import * as sqlite from "../../adapters/driven/record_repository/sqlite.ts"
+import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
+import { MONGODB, realSuite } from "../support/real_servers.ts"
+import { recordRepositoryContract } from "./record_repository.ts"
+
+recordRepositoryContract({ name: "memory", layer: memory.layer, keeps: false, remembers: true })
+
+const folder = mkdtempSync(join(tmpdir(), "portolan-records-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+recordRepositoryContract({
+  name: "sqlite",
+  layer: Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, "records.sqlite") })),
+  keeps: true,
+  remembers: true,
+})
+
+realSuite(MONGODB, "over a MongoDB server", (server) => {
+  const url = server.database(`portolan_contract_${process.pid}`)
+  afterAll(async () => {
+    const client = new MongoClient(url)
+    await client.db().dropDatabase()
+    await client.close()
+  })
+  const connection = mongoConnection.layer({
+    url: Redacted.make(url),
+    maxOpenConnections: undefined,
+    maxIdleConnections: undefined,
+  })
+  recordRepositoryContract({
+    name: "mongo",
+    layer: Layer.provide(mongo.layer, connection),
+    keeps: true,
+    remembers: false,
+  })
+})

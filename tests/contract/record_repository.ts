@@ -1,0 +1,235 @@
+// What every RecordRepository promises, whatever it keeps records in.
+import { describe, expect, test } from "bun:test"
+import { Effect, type Layer } from "effect"
+import type { RecordsError, StoreUnavailable } from "../../domain/records/errors.ts"
+import type { Page } from "../../domain/records/page.ts"
+import { type Fields, RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
+
+export interface RepositoryUnderTest {
+  readonly name: string
+  /** Built anew for each test, over one store: every test has a collection of its own. */
+  readonly layer: Layer.Layer<RecordRepository, StoreUnavailable>
+  /** Records outlive the layer. */
+  readonly keeps: boolean
+  /** An unchanged record or page is handed out as the same object, without waiting. */
+  readonly remembers: boolean
+}
+
+type Repository = RecordRepository["Service"]
+
+const ALL: Page = { start: 0, limit: 1000 }
+
+const LANDMARKS: Fields = {
+  text: 'Ångström 海图 🗺️ \t"quoted" \\ \u2028 e\u0301',
+  empty: "",
+  truth: [true, false, null],
+  numbers: [0, 1, -1, 0.1, 1.5, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE],
+  integers: [2 ** 31 - 1, 2 ** 31, -(2 ** 31) - 1, 2 ** 32, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
+  nested: { a: { b: { c: [{ d: [] }, {}] } } },
+  "a key with 空白 and 🗺️": { _id: 8, id: 7, length: 0, toString: "x" },
+}
+
+const numbered = (count: number): ReadonlyArray<Fields> => Array.from({ length: count }, (_, at) => ({ at }))
+
+const idsOf = (records: ReadonlyArray<Stored>): ReadonlyArray<number> => records.map(({ id }) => id)
+
+const isAscending = (ids: ReadonlyArray<number>): boolean => ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? id))
+
+const atOnce = <A, E>(effects: ReadonlyArray<Effect.Effect<A, E>>) => Effect.all(effects, { concurrency: "unbounded" })
+
+const createAll = (repository: Repository, collection: string, count: number) =>
+  Effect.forEach(numbered(count), (fields) => repository.create(collection, fields))
+
+let collections = 0
+
+export const recordRepositoryContract = ({ name, layer, keeps, remembers }: RepositoryUnderTest): void => {
+  /** One program in a newly built layer. */
+  const opened = <A>(program: (repository: Repository) => Effect.Effect<A, unknown>): Promise<A> =>
+    Effect.runPromise(Effect.provide(Effect.flatMap(RecordRepository, program), layer))
+
+  const promises = (
+    promise: string,
+    program: (repository: Repository, collection: string) => Effect.Effect<unknown, unknown>,
+  ): void => {
+    const collection = `collection_${++collections}`
+    test(promise, () => opened((repository) => Effect.asVoid(program(repository, collection))))
+  }
+
+  describe(`RecordRepository: ${name}`, () => {
+    promises("assigns ids from 1, strictly increasing, for each collection", (repository, collection) =>
+      Effect.gen(function* () {
+        expect(idsOf(yield* createAll(repository, collection, 3))).toEqual([1, 2, 3])
+        expect((yield* repository.create(`${collection}_other`, {})).id).toBe(1)
+        expect((yield* repository.create(collection, {})).id).toBe(4)
+      }),
+    )
+
+    promises("gives back every value as it came, at any depth", (repository, collection) =>
+      Effect.gen(function* () {
+        const created = yield* repository.create(collection, LANDMARKS)
+        const expected = { id: 1, ...LANDMARKS }
+        expect(created).toStrictEqual(expected)
+        expect(yield* repository.get(collection, 1)).toStrictEqual(expected)
+        expect(yield* repository.list(collection, ALL)).toStrictEqual([expected])
+        expect(JSON.stringify(yield* repository.get(collection, 1))).toBe(JSON.stringify(expected))
+      }),
+    )
+
+    promises("hands out immutable records without a tie to the caller's object", (repository, collection) =>
+      Effect.gen(function* () {
+        const fields = { tags: ["a"], deep: { list: [{ x: 1 }] } }
+        const created = yield* repository.create(collection, fields)
+        fields.tags.push("b")
+        const kept = { id: 1, tags: ["a"], deep: { list: [{ x: 1 }] } }
+        const got = yield* repository.get(collection, 1)
+        const listed = yield* repository.list(collection, ALL)
+        for (const record of [created, got, ...listed]) {
+          expect<unknown>(record).toEqual(kept)
+          const { tags, deep } = record as unknown as typeof fields
+          for (const part of [record, tags, deep, deep.list, deep.list[0]]) expect(Object.isFrozen(part)).toBe(true)
+        }
+      }),
+    )
+
+    promises("refuses get and remove of what is not there, and changes nothing", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* createAll(repository, collection, 2)
+        for (const id of [3, 2 ** 31, Number.MAX_SAFE_INTEGER])
+          for (const operation of [repository.get, repository.remove]) {
+            const refusal = yield* Effect.flip(operation(collection, id))
+            expect(refusal).toMatchObject({ _tag: "RecordNotFound", collection })
+          }
+        expect((yield* Effect.flip(repository.get("never_written", 1)))._tag).toBe("RecordNotFound")
+        expect(yield* repository.count(collection)).toBe(2)
+      }),
+    )
+
+    promises("removes one record, once, and returns it", (repository, collection) =>
+      Effect.gen(function* () {
+        const created = yield* createAll(repository, collection, 3)
+        expect<unknown>(yield* repository.remove(collection, 2)).toEqual(created[1])
+        expect((yield* Effect.flip(repository.get(collection, 2)))._tag).toBe("RecordNotFound")
+        expect((yield* Effect.flip(repository.remove(collection, 2)))._tag).toBe("RecordNotFound")
+        expect<unknown>(yield* repository.list(collection, ALL)).toEqual([created[0], created[2]])
+        expect(yield* repository.count(collection)).toBe(2)
+      }),
+    )
+
+    promises("never gives an id out again after a delete", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* createAll(repository, collection, 2)
+        for (const id of [2, 1]) yield* repository.remove(collection, id)
+        expect((yield* repository.create(collection, {})).id).toBe(3)
+      }),
+    )
+
+    promises("gives 64 creates at once 64 distinct increasing ids", (repository, collection) =>
+      Effect.gen(function* () {
+        const created = yield* atOnce(numbered(64).map((fields) => repository.create(collection, fields)))
+        const listed = yield* repository.list(collection, ALL)
+        expect(new Set(idsOf(created)).size).toBe(64)
+        expect(isAscending(idsOf(listed))).toBe(true)
+        expect<unknown>(listed).toEqual(created.toSorted((a, b) => a.id - b.id))
+        expect((yield* repository.create(collection, {})).id).toBeGreaterThan(Math.max(...idsOf(created)))
+      }),
+    )
+
+    promises("lets one of 16 concurrent deletes win", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* createAll(repository, collection, 3)
+        const exits = yield* atOnce(Array.from({ length: 16 }, () => Effect.result(repository.remove(collection, 2))))
+        const winners = exits.filter((exit) => exit._tag === "Success")
+        expect(winners).toHaveLength(1)
+        expect(winners[0]?.success).toMatchObject({ id: 2, at: 1 })
+        expect(yield* repository.count(collection)).toBe(2)
+      }),
+    )
+
+    promises("counts exactly while records come and go at once", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* createAll(repository, collection, 10)
+        yield* atOnce<unknown, RecordsError>([
+          ...numbered(10).map((fields) => repository.create(collection, fields)),
+          ...[1, 3, 5].map((id) => repository.remove(collection, id)),
+        ])
+        expect(yield* repository.count(collection)).toBe(17)
+        expect(yield* repository.list(collection, ALL)).toHaveLength(17)
+        expect(yield* repository.count("never_written")).toBe(0)
+      }),
+    )
+
+    promises("shows each record once in a walk by start and limit", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* createAll(repository, collection, 11)
+        yield* repository.remove(collection, 4)
+        const ids = idsOf(yield* repository.list(collection, ALL))
+        expect(ids).toEqual([1, 2, 3, 5, 6, 7, 8, 9, 10, 11])
+        for (const limit of [1, 3, 5, 10, 1000]) {
+          const walked: Array<number> = []
+          for (let start = 0; start < ids.length; start += limit)
+            walked.push(...idsOf(yield* repository.list(collection, { start, limit })))
+          expect(walked).toEqual([...ids])
+        }
+      }),
+    )
+
+    promises("takes limit 0 for none, and gives none past the end", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* createAll(repository, collection, 3)
+        expect(yield* repository.list(collection, { start: 0, limit: 0 })).toEqual([])
+        for (const start of [3, 4, 2 ** 31, Number.MAX_SAFE_INTEGER])
+          expect(yield* repository.list(collection, { start, limit: 1000 })).toEqual([])
+        expect(yield* repository.list("never_written", ALL)).toEqual([])
+      }),
+    )
+
+    promises("does its work each time the program runs, not when it is made", (repository, collection) =>
+      Effect.gen(function* () {
+        const create = repository.create(collection, {})
+        const list = repository.list(collection, ALL)
+        expect(yield* list).toHaveLength(0)
+        yield* create
+        yield* create
+        expect(yield* list).toHaveLength(2)
+      }),
+    )
+
+    promises("answers a ping", (repository) => repository.ping)
+
+    if (keeps)
+      test("keeps records and the last id when it is opened again", async () => {
+        const collection = `collection_${++collections}`
+        await opened((repository) =>
+          Effect.andThen(createAll(repository, collection, 3), repository.remove(collection, 3)),
+        )
+        await opened((repository) =>
+          Effect.gen(function* () {
+            expect(idsOf(yield* repository.list(collection, ALL))).toEqual([1, 2])
+            expect(yield* repository.count(collection)).toBe(2)
+            expect((yield* repository.create(collection, {})).id).toBe(4)
+          }),
+        )
+      })
+
+    if (remembers)
+      promises("hands out the same object for an unchanged record or page", (repository, collection) =>
+        Effect.gen(function* () {
+          yield* createAll(repository, collection, 3)
+          const page = { start: 1, limit: 2 }
+          const get = repository.get(collection, 2)
+          const list = repository.list(collection, page)
+          const record = yield* get
+          const records = yield* list
+          // Without waiting: the HTTP face answers a remembered record in the same turn.
+          expect(Effect.runSync(get)).toBe(record)
+          expect(Effect.runSync(list)).toBe(records)
+          yield* repository.create(collection, {})
+          expect(yield* get).toBe(record)
+          expect(idsOf(yield* list)).toEqual([2, 3])
+          yield* repository.remove(collection, 2)
+          expect((yield* Effect.flip(get))._tag).toBe("RecordNotFound")
+          expect(idsOf(yield* list)).toEqual([3, 4])
+        }),
+      )
+  })
+}

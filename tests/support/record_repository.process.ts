@@ -1,0 +1,52 @@
+// A second process on the same store. Started with the store's address; reads one command a line, answers one line each:
+//   create N   N creates at once     -> the ids, as JSON
+//   list       the first page        -> the ids, as JSON
+//   has ID                           -> true or false
+//   stream N   creates, N at a time, without end -> each id as soon as it is acknowledged, one a line
+import { createInterface } from "node:readline"
+import { Context, Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { RecordRepository } from "../../domain/records/record_repository.ts"
+
+const [address = "", collection = ""] = process.argv.slice(2)
+
+const sqliteLayer = async (path: string) => {
+  const records = await import("../../adapters/driven/record_repository/sqlite.ts")
+  const database = await import("../../adapters/driven/sqlite_database.ts")
+  return Layer.provide(records.layer, database.layer({ path }))
+}
+
+const mongoLayer = async (url: string) => {
+  const records = await import("../../adapters/driven/record_repository/mongo.ts")
+  const connection = await import("../../adapters/driven/mongo_connection.ts")
+  const options = { url: Redacted.make(url), maxOpenConnections: undefined, maxIdleConnections: undefined }
+  return Layer.provide(records.layer, connection.layer(options))
+}
+
+const runtime = ManagedRuntime.make(await (address.startsWith("mongodb") ? mongoLayer(address) : sqliteLayer(address)))
+const repository = Context.get(await runtime.context(), RecordRepository)
+const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
+
+const create = async (): Promise<number> =>
+  (await Effect.runPromise(repository.create(collection, { by: process.pid }))).id
+
+const COMMANDS: Readonly<Record<string, (argument: number) => Promise<unknown>>> = {
+  create: (count) => Promise.all(Array.from({ length: count }, create)),
+  list: async () => {
+    const records = await Effect.runPromise(repository.list(collection, { start: 0, limit: 1000 }))
+    return records.map(({ id }) => id)
+  },
+  has: async (id) => Effect.runPromise(Effect.isSuccess(repository.get(collection, id))),
+  stream: async (width) => {
+    const flow = async () => {
+      for (;;) say(await create())
+    }
+    return Promise.all(Array.from({ length: width }, flow))
+  },
+}
+
+say("ready")
+for await (const line of createInterface({ input: process.stdin })) {
+  const [command = "", argument] = line.split(" ")
+  say(await COMMANDS[command]?.(Number(argument)))
+}
+await runtime.dispose()

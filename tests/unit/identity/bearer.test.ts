@@ -1,0 +1,43 @@
+import { equal } from "node:assert/strict"
+import { describe, test } from "node:test"
+import { Effect } from "effect"
+import fc from "fast-check"
+import { AUTHORIZATION_MAX, readBearer } from "../../../domain/identity/bearer.ts"
+import { effectTest } from "../../support/effect_test.ts"
+
+const reasonOf = (authorization: string | null | undefined) =>
+  Effect.map(Effect.flip(readBearer(authorization)), ({ reason }) => reason)
+
+describe("readBearer()", () => {
+  test("gives back every token, whatever the case of the scheme", () => {
+    const scheme = fc.mixedCase(fc.constant("bearer"))
+    const token = fc.stringMatching(/^[\w\-.~+/]{1,200}={0,2}$/)
+    fc.assert(
+      fc.property(scheme, token, (name, text) => {
+        equal(Effect.runSync(readBearer(`${name} ${text}`)), text)
+      }),
+    )
+  })
+
+  for (const authorization of [null, undefined, "", "Basic eHg6eA==", "Bearerx", "token", " Bearer x"])
+    effectTest(`finds no bearer token in ${JSON.stringify(authorization) ?? "no header"}`, () =>
+      Effect.gen(function* () {
+        equal(yield* reasonOf(authorization), "missing")
+      }),
+    )
+
+  for (const authorization of ["Bearer", "Bearer ", "Bearer  x", "Bearer x ", "Bearer x y", "Bearer x, Bearer x"])
+    effectTest(`refuses "${authorization}"`, () =>
+      Effect.gen(function* () {
+        equal(yield* reasonOf(authorization), "malformed")
+      }),
+    )
+
+  effectTest("takes the longest header and refuses one character more", () =>
+    Effect.gen(function* () {
+      const longest = `Bearer ${"x".repeat(AUTHORIZATION_MAX - "Bearer ".length)}`
+      equal((yield* readBearer(longest)).length, AUTHORIZATION_MAX - "Bearer ".length)
+      equal(yield* reasonOf(`${longest}x`), "malformed")
+    }),
+  )
+})

@@ -1,0 +1,186 @@
+// A published key set over time: first fetch, rotation, unknown key ids, a realm that is away. The clock is virtual.
+import { deepEqual, equal } from "node:assert/strict"
+import { describe } from "node:test"
+import { Context, Effect, Fiber, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { layer } from "../../../adapters/driven/token_verifier/jose.ts"
+import { COOL_DOWN_S, REFRESH_S } from "../../../adapters/driven/token_verifier/jose_key_set.ts"
+import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
+import { effectTest } from "../../support/effect_test.ts"
+import { type Answer, localServer } from "../../support/local_server.ts"
+import { jwkOf, KEYS, signToken, tokenKit } from "../../support/tokens.ts"
+
+/** 2026-11-21T10:00:00Z, in seconds. */
+const NOW = 1_795_255_200
+
+/** Lives longer than any wait of these tests. */
+const CLAIMS = { ...tokenKit(NOW).claims, exp: NOW + 86_400 }
+
+const tokenOf = (pair: keyof typeof KEYS, kid: string | undefined = pair, more: object = {}): string =>
+  signToken({ alg: "RS256", kid }, { ...CLAIMS, ...more }, KEYS[pair]().privateKey)
+
+const publishing = (...pairs: ReadonlyArray<"realm" | "other" | "short">): Answer => ({
+  body: JSON.stringify({ keys: pairs.map((pair) => jwkOf(KEYS[pair]().publicKey, { kid: pair, use: "sig" })) }),
+})
+
+const AWAY: Answer = { status: 503, body: "<html>" }
+
+/** Waits for real exchanges that the virtual clock knows nothing of. */
+const until = (holds: () => boolean) =>
+  Effect.promise(async () => {
+    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+  })
+
+/** A verifier that follows a realm whose answer can be changed at any time. */
+const setUp = Effect.fnUntraced(function* (first: Answer | undefined) {
+  yield* TestClock.setTime(NOW * 1000)
+  const realm = { answer: first }
+  const server = yield* localServer(() => realm.answer)
+  const context = yield* Layer.build(layer({ jwksUrl: `${server.url}/certs?realm=demo` })).pipe(
+    Effect.provide(Logger.layer([])),
+  )
+  const verifier = Context.get(context, TokenVerifier)
+  /** What the verifier says: `accepted`, a reason, or that it has no keys. */
+  const says = (token: string) =>
+    verifier.verify(token).pipe(
+      Effect.as("accepted"),
+      Effect.catchTag("Unauthenticated", ({ reason }) => Effect.succeed(reason)),
+      Effect.catchTag("KeysUnavailable", ({ reason }) => Effect.succeed(`no keys: ${reason}`)),
+    )
+  return { realm, seen: server.seen, verifier, says }
+})
+
+describe("J40, J42 a published key set", () => {
+  effectTest("is fetched once for many first tokens", () =>
+    Effect.gen(function* () {
+      const { says, seen } = yield* setUp(publishing("realm", "other"))
+      const answers = yield* Effect.all(
+        Array.from({ length: 50 }, (_, n) => says(tokenOf(n % 2 === 0 ? "realm" : "other"))),
+        { concurrency: "unbounded" },
+      )
+      deepEqual([...new Set(answers)], ["accepted"])
+      deepEqual(
+        seen.map(({ method, path }) => [method, path]),
+        [["GET", "/certs?realm=demo"]],
+      )
+    }),
+  )
+
+  effectTest("serves a token without a key id from any of its keys", () =>
+    Effect.gen(function* () {
+      const { says } = yield* setUp(publishing("other", "realm"))
+      yield* says(tokenOf("realm"))
+      equal(yield* says(tokenOf("realm", undefined)), "accepted")
+    }),
+  )
+
+  effectTest("does not try a key under another key's id", () =>
+    Effect.gen(function* () {
+      const { says } = yield* setUp(publishing("other", "realm"))
+      equal(yield* says(tokenOf("realm", "other")), "signature")
+    }),
+  )
+
+  effectTest("is fetched again at once for a new key, then not before the cool-down is over", () =>
+    Effect.gen(function* () {
+      const { realm, says, seen } = yield* setUp(publishing("realm"))
+      equal(yield* says(tokenOf("realm")), "accepted")
+      realm.answer = publishing("other")
+      equal(yield* says(tokenOf("other")), "accepted")
+      equal(seen.length, 2)
+
+      const strangers = Array.from({ length: 50 }, (_, n) => says(tokenOf("realm", `made-up-${n}`)))
+      deepEqual([...new Set(yield* Effect.all(strangers, { concurrency: "unbounded" }))], ["signature"])
+      equal(seen.length, 2, "fetched inside the cool-down")
+
+      yield* TestClock.adjust(`${COOL_DOWN_S - 1} seconds`)
+      equal(yield* says(tokenOf("realm", "made-up")), "signature")
+      equal(seen.length, 2, "fetched a second before the end of the cool-down")
+
+      yield* TestClock.adjust("1 seconds")
+      deepEqual([...new Set(yield* Effect.all(strangers, { concurrency: "unbounded" }))], ["signature"])
+      equal(seen.length, 3, "fetched once after the cool-down")
+    }),
+  )
+
+  effectTest("withdraws a key, and the tokens remembered of it, at the next refresh", () =>
+    Effect.gen(function* () {
+      const { realm, says, seen } = yield* setUp(publishing("realm"))
+      equal(yield* says(tokenOf("realm")), "accepted")
+      realm.answer = publishing("other")
+      yield* TestClock.adjust(`${REFRESH_S} seconds`)
+      yield* until(() => seen.length === 2)
+      equal(yield* says(tokenOf("other")), "accepted")
+      equal(seen.length, 2)
+      equal(yield* says(tokenOf("realm")), "signature")
+    }),
+  )
+
+  for (const [title, answer, reason] of [
+    ["answers 503", AWAY, "status 503"],
+    ["answers with a page", { body: "<html>" }, "the answer is no key set"],
+    [
+      "publishes no key of use",
+      { body: JSON.stringify({ keys: [jwkOf(KEYS.elliptic().publicKey)] }) },
+      "the key set holds no RS256 key",
+    ],
+    ["publishes a short key", publishing("short"), "the key set holds no RS256 key"],
+    ["redirects", { status: 302, headers: { location: "http://localhost:1/" } }, "redirected"],
+  ] as const)
+    effectTest(`gives no verdict while the realm ${title}, and one as soon as it is back`, () =>
+      Effect.gen(function* () {
+        const { realm, says, seen } = yield* setUp(answer)
+        equal(yield* says(tokenOf("realm")), `no keys: ${reason}`)
+        realm.answer = publishing("realm")
+        const before = seen.length
+        yield* TestClock.adjust("1 seconds")
+        equal(yield* says(tokenOf("realm")), "accepted")
+        equal(seen.length, before + 1)
+      }),
+    )
+
+  effectTest("gives no verdict within the deadline when the realm never answers", () =>
+    Effect.gen(function* () {
+      const { says, seen } = yield* setUp(undefined)
+      const verdict = yield* Effect.forkChild(says(tokenOf("realm")))
+      yield* until(() => seen.length === 1)
+      yield* TestClock.adjust("5 seconds")
+      equal(yield* Fiber.join(verdict), "no keys: timeout")
+    }),
+  )
+
+  effectTest("keeps working with known keys while the realm is away", () =>
+    Effect.gen(function* () {
+      const { realm, says, seen } = yield* setUp(publishing("realm"))
+      equal(yield* says(tokenOf("realm")), "accepted")
+      realm.answer = AWAY
+      yield* TestClock.adjust(`${REFRESH_S} seconds`)
+      yield* until(() => seen.length === 2)
+      equal(yield* says(tokenOf("realm", "realm", { jti: "never seen" })), "accepted")
+      equal(yield* says(tokenOf("other")), "signature")
+    }),
+  )
+
+  effectTest("forgets no token when a refresh brings the same keys", () =>
+    Effect.gen(function* () {
+      const { says, seen, verifier } = yield* setUp(publishing("realm"))
+      yield* says(tokenOf("realm"))
+      yield* TestClock.adjust(`${REFRESH_S} seconds`)
+      yield* until(() => seen.length === 2)
+      // A token of an unknown key waits for the fetch that is under way.
+      yield* says(tokenOf("other"))
+      equal(verifier.recall(tokenOf("realm"), NOW)?.expiresAt, CLAIMS.exp)
+    }),
+  )
+
+  effectTest("refuses a bad token without asking the realm", () =>
+    Effect.gen(function* () {
+      const { says, seen } = yield* setUp(publishing("realm"))
+      yield* says(tokenOf("realm"))
+      const before = seen.length
+      equal(yield* says("not.a.token"), "malformed")
+      equal(yield* says(signToken({ alg: "none", kid: "made-up" }, CLAIMS)), "algorithm")
+      equal(seen.length, before)
+    }),
+  )
+})
