@@ -28,7 +28,18 @@ export interface Answerer<R = never> {
 }
 
 /** Errors that say something about the service rather than about the request: an operator must see them. */
-const OPERATIONAL: ReadonlySet<ServiceError["_tag"]> = new Set(["StoreUnavailable", "KeysUnavailable"])
+const OPERATIONAL: ReadonlySet<ServiceError["_tag"]> = new Set([
+  "StoreUnavailable",
+  "KeysUnavailable",
+  "SchedulerUnreachable",
+  "SchedulerTimeout",
+  "SchedulerConnectionLost",
+  "SchedulerRedirected",
+  "SchedulerDenied",
+  "SchedulerFailed",
+  "NoLeader",
+  "UnreadableAnswer",
+])
 
 /** @param context the services the programs use, loggers among them */
 export const makeAnswerer = <R>(context: Context.Context<R>): Answerer<R> => {

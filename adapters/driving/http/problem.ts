@@ -1,13 +1,15 @@
 import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
+import type { SchedulerError } from "../../../domain/scheduler/errors.ts"
 import type { HttpRefusal } from "./refusal.ts"
 import { requestInfo } from "./request_info.ts"
+import { describeSchedulerError } from "./scheduler_problem.ts"
 
 /** Every error a route can answer with. A new one does not compile until {@link describe} knows it. */
-export type ServiceError = RecordsError | Unauthenticated | Forbidden | KeysUnavailable | HttpRefusal
+export type ServiceError = RecordsError | Unauthenticated | Forbidden | KeysUnavailable | SchedulerError | HttpRefusal
 
 /** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
-interface Problem {
+export interface Problem {
   readonly status: number
   readonly code: string
   readonly title: string
@@ -97,6 +99,23 @@ export const describe = (error: ServiceError): Problem => {
         detail: "Tokens cannot be judged now: the realm's keys cannot be fetched",
         headers: { "retry-after": RETRY_AFTER_S, "cache-control": "no-store" },
       }
+    case "InvalidSchedulerArgument":
+    case "SchedulerUnreachable":
+    case "SchedulerTimeout":
+    case "SchedulerConnectionLost":
+    case "SchedulerRedirected":
+    case "SchedulerDenied":
+    case "SchedulerNotFound":
+    case "SchedulerRefused":
+    case "ActiveDeployment":
+    case "JobIndexConflict":
+    case "InvalidJob":
+    case "NoLeader":
+    case "NoRegion":
+    case "SchedulerRateLimited":
+    case "SchedulerFailed":
+    case "UnreadableAnswer":
+      return describeSchedulerError(error)
     case "HttpRefusal": {
       const [status, title] = REFUSALS[error.code]
       return {
