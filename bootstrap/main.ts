@@ -1,3 +1,4 @@
+#!/usr/bin/env bun
 import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
 import { VERSION } from "./version.ts"
 

@@ -59,17 +59,13 @@ const checkSignature = (token: string, { key }: RealmKey): Effect.Effect<Uint8Ar
     catch: (failure) => (failure instanceof errors.JWSSignatureVerificationFailed ? refuse("signature") : malformed()),
   }).pipe(Effect.map(({ payload }) => payload))
 
-const judge = Effect.fnUntraced(function* (token: string, keysFor: KeysFor, rules: TokenRules, nowS: number) {
-  if (!isCompactToken(token)) return yield* malformed()
-  const header = yield* objectOf(() => base64url.decode(token.slice(0, token.indexOf("."))))
-  yield* judgeHeader(header)
-  const keys = yield* keysFor(header)
+/** The payload as any one of the keys has signed it. */
+const signedPayload = (token: string, keys: ReadonlyArray<RealmKey>): Effect.Effect<TokenObject, Unauthenticated> => {
   const [first, ...others] = keys.map((key) => checkSignature(token, key))
-  if (first === undefined) return yield* refuse("signature")
-  const signed = yield* Effect.firstSuccessOf([first, ...others])
-  const payload = yield* objectOf(() => signed)
-  return { claims: yield* judgeClaims(payload, header, rules, nowS), notBefore: Number(payload["nbf"] ?? 0) }
-})
+  return first === undefined
+    ? Effect.fail(refuse("signature"))
+    : Effect.flatMap(Effect.firstSuccessOf([first, ...others]), (payload) => objectOf(() => payload))
+}
 
 const makeKeysFor = Effect.fnUntraced(function* (
   { keys, jwksUrl }: JoseOptions,
@@ -87,8 +83,23 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
   if (!Number.isSafeInteger(cacheSize) || cacheSize < 0)
     return yield* new InvalidIdentitySetup({ option: "cacheSize", rule: "must be a whole number from 0" })
   const rules = yield* makeTokenRules(options)
-  const verified = new VerifiedTokens(cacheSize)
-  const keysFor = yield* makeKeysFor(options, () => verified.clear())
+  let verified = new VerifiedTokens(cacheSize)
+  const keysFor = yield* makeKeysFor(options, () => {
+    verified = new VerifiedTokens(cacheSize)
+  })
+
+  const judge = Effect.fnUntraced(function* (token: string, nowS: number) {
+    if (!isCompactToken(token)) return yield* malformed()
+    const header = yield* objectOf(() => base64url.decode(token.slice(0, token.indexOf("."))))
+    yield* judgeHeader(header)
+    const keys = yield* keysFor(header)
+    // Taken together with the keys: when they change meanwhile, their verdict is remembered by nobody.
+    const memory = verified
+    const payload = yield* signedPayload(token, keys)
+    const claims = yield* judgeClaims(payload, header, rules, nowS)
+    memory.add(token, claims, Number(payload["nbf"] ?? 0))
+    return claims
+  })
 
   return TokenVerifier.of({
     recall: (token, nowS) => verified.get(token, nowS),
@@ -96,11 +107,7 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
       Effect.clockWith((clock) => {
         const nowS = clock.currentTimeMillisUnsafe() / 1000
         const remembered = verified.get(token, nowS)
-        if (remembered !== undefined) return Effect.succeed(remembered)
-        return Effect.map(judge(token, keysFor, rules, nowS), ({ claims, notBefore }) => {
-          verified.add(token, claims, notBefore)
-          return claims
-        })
+        return remembered === undefined ? judge(token, nowS) : Effect.succeed(remembered)
       }),
   })
 })

@@ -161,6 +161,21 @@ describe("J40, J42 a published key set", () => {
     }),
   )
 
+  effectTest("a caller who gives up does not take along those who wait for the same fetch", () =>
+    Effect.gen(function* () {
+      const { realm, says, seen } = yield* setUp(publishing("realm"))
+      yield* says(tokenOf("realm"))
+      realm.answer = undefined
+      const first = yield* Effect.forkChild(says(tokenOf("other")), { startImmediately: true })
+      yield* until(() => seen.length === 2)
+      const second = yield* Effect.forkChild(says(tokenOf("other")), { startImmediately: true })
+      realm.answer = publishing("other")
+      yield* Fiber.interrupt(first)
+      equal(yield* Fiber.join(second), "accepted")
+      equal(seen.length, 3)
+    }),
+  )
+
   effectTest("forgets no token when a refresh brings the same keys", () =>
     Effect.gen(function* () {
       const { says, seen, verifier } = yield* setUp(publishing("realm"))
