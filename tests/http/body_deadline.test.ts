@@ -31,7 +31,7 @@ describe("the deadline of a body", () => {
   for (const headers of [{}, { "content-length": "1000" }])
     test(`${JSON.stringify(headers)}: 408 once it has passed, and the connection is closed`, async () => {
       const startedAt = performance.now()
-      const refusal = await Effect.runPromise(Effect.flip(readJson(drip(headers).request, DEADLINE_MS)))
+      const refusal = await Effect.runPromise(Effect.flip(readJson(drip(headers).request, JSON.parse, DEADLINE_MS)))
       equal(refusal.code, "REQUEST_TIMEOUT")
       deepEqual(problemOf(refusal).headers, { connection: "close" })
       equal(performance.now() - startedAt >= DEADLINE_MS - 1, true)
@@ -39,7 +39,7 @@ describe("the deadline of a body", () => {
 
   test("what is still to come of counted chunks is not read on", async () => {
     const { request, seen } = drip({})
-    await Effect.runPromise(Effect.flip(readJson(request, DEADLINE_MS)))
+    await Effect.runPromise(Effect.flip(readJson(request, JSON.parse, DEADLINE_MS)))
     equal(seen.cancelled, true)
   })
 })

@@ -5,7 +5,7 @@ import { MongoClient } from "mongodb"
 import * as mongoConnection from "../../adapters/driven/mongo_connection.ts"
 import * as mongoRecords from "../../adapters/driven/record_repository/mongo.ts"
 import { readConfig } from "../../bootstrap/config.ts"
-import { repositoryLayer } from "../../bootstrap/layers.ts"
+import { storeLayer } from "../../bootstrap/store.ts"
 import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { startCountingProxy } from "../support/counting_proxy.ts"
@@ -142,7 +142,7 @@ realSuite(MONGODB, "the MongoDB connection pool", (server) => {
 
   const layerOf = (environment: Readonly<Record<string, string>>) =>
     Layer.unwrap(
-      Effect.map(readConfig(ConfigProvider.fromEnv({ env: environment })), (config) => repositoryLayer(config)).pipe(
+      Effect.map(readConfig(ConfigProvider.fromEnv({ env: environment })), (config) => storeLayer(config)).pipe(
         Effect.orDie,
       ),
     )

@@ -25,7 +25,8 @@ export interface TestService {
   readonly stop: () => Promise<void>
 }
 
-interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin">> {
+interface TestServiceOptions
+  extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "scheduler">> {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
   readonly idleTimeoutS?: number
@@ -66,6 +67,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
     ...(options.extend === undefined ? {} : { extend: options.extend }),
+    ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
   })
   const listener = listen(service.front, {
     hostname: "127.0.0.1",

@@ -96,11 +96,14 @@ const decode = (bytes: ArrayBuffer | Uint8Array): string | undefined => {
   }
 }
 
-const parseJson = (bytes: ArrayBuffer | Uint8Array): Effect.Effect<unknown, HttpRefusal> => {
+const parseJson = (
+  bytes: ArrayBuffer | Uint8Array,
+  parse: (text: string) => unknown,
+): Effect.Effect<unknown, HttpRefusal> => {
   if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
   const text = decode(bytes)
   if (text === undefined) return Effect.fail(broken("The body is not valid UTF-8"))
-  return Effect.try({ try: (): unknown => JSON.parse(text), catch: () => broken("The body is not valid JSON") })
+  return Effect.try({ try: () => parse(text), catch: () => broken("The body is not valid JSON") })
 }
 
 /**
@@ -109,9 +112,11 @@ const parseJson = (bytes: ArrayBuffer | Uint8Array): Effect.Effect<unknown, Http
  * @param deadlineMs longest time the body may take to arrive, milliseconds
  * @fails {HttpRefusal} 415 for another media type or a content coding, 413 over {@link BODY_BYTES_MAX} (declared or
  *   counted), 408 after {@link BODY_DEADLINE_MS}, 400 for an empty body, broken UTF-8 or broken JSON
+ * @param parse reads the text as JSON; throws when it is not
  */
 export const readJson = (
   request: Request,
+  parse: (text: string) => unknown = JSON.parse,
   deadlineMs: number = BODY_DEADLINE_MS,
 ): Effect.Effect<unknown, HttpRefusal> =>
   Effect.suspend(() => {
@@ -121,5 +126,5 @@ export const readJson = (
       return Effect.fail(wrongType)
     const declared = headers.get("content-length")
     if (declared !== null && Number(declared) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-    return Effect.flatMap(readBytes(request, declared, deadlineMs), parseJson)
+    return Effect.flatMap(readBytes(request, declared, deadlineMs), (bytes) => parseJson(bytes, parse))
   })

@@ -1,12 +1,21 @@
 import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import type { MediaError } from "../../../domain/media/errors.ts"
 import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
+import type { SchedulerError } from "../../../domain/scheduler/errors.ts"
 import { describeMedia } from "./media_problem.ts"
 import type { HttpRefusal } from "./refusal.ts"
 import { requestInfo } from "./request_info.ts"
+import { describeSchedulerError } from "./scheduler_problem.ts"
 
 /** Every error a route can answer with. A new one does not compile until {@link describe} knows it. */
-export type ServiceError = RecordsError | MediaError | Unauthenticated | Forbidden | KeysUnavailable | HttpRefusal
+export type ServiceError =
+  | RecordsError
+  | SchedulerError
+  | MediaError
+  | Unauthenticated
+  | Forbidden
+  | KeysUnavailable
+  | HttpRefusal
 
 /** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
 export interface Problem {
@@ -116,6 +125,23 @@ export const describe = (error: ServiceError): Problem => {
     case "QuotaExhausted":
     case "GraphFailure":
       return describeMedia(error)
+    case "InvalidSchedulerArgument":
+    case "SchedulerUnreachable":
+    case "SchedulerTimeout":
+    case "SchedulerConnectionLost":
+    case "SchedulerRedirected":
+    case "SchedulerDenied":
+    case "SchedulerNotFound":
+    case "SchedulerRefused":
+    case "ActiveDeployment":
+    case "JobIndexConflict":
+    case "InvalidJob":
+    case "NoLeader":
+    case "NoRegion":
+    case "SchedulerRateLimited":
+    case "SchedulerFailed":
+    case "UnreadableAnswer":
+      return describeSchedulerError(error)
     case "HttpRefusal": {
       const [status, title] = REFUSALS[error.code]
       return {
