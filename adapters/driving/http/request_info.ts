@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto"
+
 /** What the service knows of a running request beside the request itself. */
 export interface RequestInfo {
   /** The caller's `X-Request-Id` when it is a plain token, else a new UUID. */
@@ -17,7 +19,7 @@ export const requestInfo = (request: Request & { [INFO]?: RequestInfo }): Reques
   const known = request[INFO]
   if (known !== undefined) return known
   const given = request.headers.get("x-request-id")
-  const id = given !== null && REQUEST_ID_REGEXP.test(given) ? given : crypto.randomUUID()
+  const id = given !== null && REQUEST_ID_REGEXP.test(given) ? given : randomUUID()
   const info: RequestInfo = { id, route: undefined }
   request[INFO] = info
   return info
