@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs"
 import { Cause, Layer, Logger, References } from "effect"
-import type { Answered } from "../adapters/driving/http/front.ts"
+import { type Answered, pathOf } from "../adapters/driving/http/front.ts"
 import type { Config } from "./config.ts"
 
 /** Where log lines go. Lines are gathered and written together: one system call per line would halve the throughput. */
@@ -100,8 +100,9 @@ export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT">, output
     output.write(masked(format(date, levelOf(logLevel), messageText(message), fields)))
   })
   return {
-    request: ({ method, path, status, durationMs, requestId }) => {
+    request: ({ method, url, status, durationMs, requestId }) => {
       if (RANK.INFO < least) return
+      const path = pathOf(url)
       const ms = Math.round(durationMs * 100) / 100
       output.write(
         config.LOG_FORMAT === "json"

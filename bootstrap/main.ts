@@ -1,3 +1,4 @@
+#!/usr/bin/env bun
 import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
 import { VERSION } from "./version.ts"
 
@@ -7,6 +8,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import("./serve_command.ts")).demoCommand,
   token: async () => (await import("./token_command.ts")).tokenCommand,
   config: async () => (await import("./config_command.ts")).configCommand,
+  "stack up": async () => (await import("./stack_commands.ts")).upCommand,
+  "stack status": async () => (await import("./stack_commands.ts")).statusCommand,
+  "stack logs": async () => (await import("./stack_commands.ts")).logsCommand,
+  "stack token": async () => (await import("./stack_commands.ts")).tokenCommand,
+  "stack down": async () => (await import("./stack_commands.ts")).downCommand,
+  "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
 }
 
 const terminal: Terminal = {

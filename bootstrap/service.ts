@@ -91,22 +91,23 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     open: [health(), metricsRoutes(metrics.format, answerer)],
     unexpected,
   })
-  const report = (answered: Parameters<Parameters<typeof makeFront>[1]>[0]) => {
-    metrics.record(answered)
-    log.request(answered)
-  }
   return {
     routes: app.routes,
-    front: makeFront(
-      (request) => app.fetch(request),
-      report,
-      (failure, { id }) => unexpected(failure, id),
-    ),
-    admin: makeFront(
-      (request) => admin.fetch(request),
-      () => {},
-      (failure, { id }) => unexpected(failure, id),
-    ),
+    front: makeFront({
+      route: (request) => app.fetch(request),
+      admits: guard.admits,
+      report: (answered) => {
+        metrics.record(answered)
+        log.request(answered)
+      },
+      unexpected: (failure, { id }) => unexpected(failure, id),
+    }),
+    admin: makeFront({
+      route: (request) => admin.fetch(request),
+      admits: () => false,
+      report: () => {},
+      unexpected: (failure, { id }) => unexpected(failure, id),
+    }),
     close: () => runtime.dispose(),
   }
 }
