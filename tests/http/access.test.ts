@@ -133,6 +133,30 @@ describe("roles per operation", () => {
   })
 })
 
+describe("a URL that was answered before", () => {
+  test("is answered to nobody else, and never from memory", async () => {
+    const id = await newRecord()
+    for (const path of [`/api/charts/${id}`, "/api/charts?limit=1000"]) {
+      for (let time = 0; time < 3; time++) {
+        const before = service.storeCalls()
+        expect((await sendAs(["reader"], path)).status).toBe(200)
+        expect(service.storeCalls()).toBeGreaterThan(before)
+      }
+      await expectRefusal(service, () => withoutToken(path), 401, "UNAUTHENTICATED")
+      await expectRefusal(service, () => sendAs(["writer"], path), 403, "FORBIDDEN")
+      const forged = { headers: { authorization: `${as("reader").authorization}x` } }
+      await expectRefusal(service, () => withoutToken(path, forged), 401, "UNAUTHENTICATED")
+      await expectRefusal(service, () => sendAs(["reader"], path, { method: "PUT" }), 405, "METHOD_NOT_ALLOWED")
+    }
+    expect((await sendAs(["cleaner"], `/api/charts/${id}`, { method: "DELETE" })).status).toBe(200)
+    await expectProblem(await sendAs(["reader"], `/api/charts/${id}`), 404, "RECORD_NOT_FOUND")
+    const { data } = (await (await sendAs(["reader"], "/api/charts?limit=1000")).json()) as {
+      data: ReadonlyArray<{ id: number }>
+    }
+    expect(data.map((record) => record.id)).not.toContain(id)
+  })
+})
+
 describe("the delete handler mounted a second time", () => {
   const remove = (id: number | string, ...roles: ReadonlyArray<string>) =>
     sendAs(roles, `/admin/products/${id}`, { method: "DELETE" })
