@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Db, MongoClient, MongoClientOptions } from "mongodb"
 import { StoreUnavailable } from "../../domain/records/errors.ts"
+import { type Connected, lastingClient } from "./mongo_client.ts"
 
 export interface MongoOptions {
   /** Connection string. The database comes from its path, else {@link DATABASE_DEFAULT}. */
@@ -34,6 +35,8 @@ const DATABASE_DEFAULT = "portolan"
 const SERVER_SELECTION_MS = 3_000
 /** A server that accepted an operation and then says nothing is given up on after this time. */
 const SILENCE_MS = 10_000
+/** The longest that operations may take with all the driver's waiting; see mongo_client.ts for why it may wait forever. */
+const OPERATION_MS = 20_000
 const IDLE_TIMEOUT_MS = 10_000
 
 /**
@@ -102,25 +105,36 @@ export const layer = (options: MongoOptions): Layer.Layer<MongoConnection, Store
     MongoConnection,
     Effect.gen(function* () {
       const { MongoClient, MongoError } = yield* Effect.promise(() => import("mongodb"))
-      const { client, db } = yield* Effect.try({
-        try: () => {
-          const url = Redacted.value(options.url)
-          const client = new MongoClient(url, clientOptions(options))
-          return { client, db: client.db(databaseIn(url)) }
-        },
+      const open = (): Connected => {
+        const url = Redacted.value(options.url)
+        const client = new MongoClient(url, clientOptions(options))
+        return { client, db: client.db(databaseIn(url)) }
+      }
+      const { current, failed, close } = yield* Effect.try({
+        try: () => lastingClient(open, 2 * (options.serverSelectionMs ?? SERVER_SELECTION_MS)),
         catch: () => unreadable(),
       })
-      const store = describe(client, db.databaseName)
+      const store = describe(current().client, current().db.databaseName)
       // The name of a cluster is looked up by the driver, which passes the system's own error on.
       const refused = (failure: unknown) =>
         failure instanceof MongoError || (failure instanceof Error && "syscall" in failure)
           ? Effect.fail(new StoreUnavailable({ store, reason: failure.message }))
           : Effect.die(failure)
       const run = <A>(operations: (db: Db) => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
-        Effect.tryPromise({ try: () => operations(db), catch: (failure) => failure }).pipe(Effect.catch(refused))
+        Effect.suspend(() => {
+          const connected = current()
+          return Effect.tryPromise({ try: () => operations(connected.db), catch: (failure) => failure }).pipe(
+            Effect.catch(refused),
+            Effect.timeoutOrElse({
+              duration: OPERATION_MS,
+              orElse: () => Effect.fail(new StoreUnavailable({ store, reason: `no answer within ${OPERATION_MS} ms` })),
+            }),
+            Effect.tapError(() => Effect.sync(() => failed(connected))),
+          )
+        })
 
-      yield* Effect.addFinalizer(() => Effect.promise(() => client.close()))
-      yield* run(() => client.connect())
+      yield* Effect.addFinalizer(() => Effect.promise(close))
+      yield* run(() => current().client.connect())
       return MongoConnection.of({ run })
     }),
   )
