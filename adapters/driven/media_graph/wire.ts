@@ -273,7 +273,7 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export const readId = (body: unknown): string | undefined => {
   const id = isObject(body) ? body["id"] : undefined
-  const text = typeof id === "number" && Number.isSafeInteger(id) ? String(id) : id
+  const text = typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? String(id) : id
   return typeof text === "string" && ID.test(text) ? text : undefined
 }
 
