@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Layer, Option, Redacted } from "effect"
 import { mediaUrlsOf } from "../../../domain/media/container.ts"
 import type { GraphAddress } from "../../../domain/media/graph_address.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
@@ -128,8 +128,15 @@ const make = (options: HttpGraphOptions) => {
         [wire.LIMIT_FIELDS],
         () => wire.readLimit,
       ),
-    requestAppToken: (app) =>
-      exchange(wire.appToken(address, app), [Redacted.value(app.appSecret)], () => wire.readToken),
+    requestAppToken: Effect.fnUntraced(function* (app) {
+      const token = yield* Effect.option(options.accessToken)
+      const known = Option.isSome(token) ? [Redacted.value(token.value)] : []
+      return yield* exchange(
+        wire.appToken(address, app),
+        [Redacted.value(app.appSecret), ...known],
+        () => wire.readToken,
+      )
+    }),
     // Its length is the only thing the real token adds to what is shown; without one, a masked one stands in.
     preview: (call) =>
       Effect.flatMap(
