@@ -1,7 +1,7 @@
 # Sourced: what the scripts here say, how often they try, and how long they wait. The clock starts with the first script.
 export PORTOLAN_CI_STARTED=${PORTOLAN_CI_STARTED:-$(date +%s)}
 # A run longer than this is broken; every step is bounded by what is left of it.
-readonly BUDGET_S=4500
+BUDGET_S=4500
 
 elapsed() { echo $(($(date +%s) - PORTOLAN_CI_STARTED)); }
 

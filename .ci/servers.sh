@@ -186,7 +186,8 @@ HCL
 
 install_engine() {
   bounded 300 apt-get update -qq &&
-    DEBIAN_FRONTEND=noninteractive bounded 600 apt-get install -y -qq --no-install-recommends docker.io >/dev/null
+    DEBIAN_FRONTEND=noninteractive bounded 600 apt-get install -y -qq --no-install-recommends \
+      -o DPkg::Lock::Timeout=120 docker.io
 }
 
 # An engine that answers already is used and left alone.
@@ -194,7 +195,12 @@ start_engine() {
   docker info >/dev/null 2>&1 && return
   if ! command -v dockerd >/dev/null; then
     say "Docker: installing Debian's docker.io"
-    retry install_engine >&2 || { say "docker.io could not be installed"; return 1; }
+    retry install_engine >"$run/docker.log" 2>&1 || {
+      say "docker.io could not be installed:"
+      tail -n 20 "$run/docker.log" >&2
+      return 1
+    }
+    docker info >/dev/null 2>&1 && return
   fi
   launch docker dockerd
   until_ready Docker "$(pid_of docker)" "$run/docker.log" 60 docker info
@@ -239,7 +245,8 @@ export TEST_KEYCLOAK_URL='http://127.0.0.1:$(port_of keycloak)'
 export TEST_KEYCLOAK_ADMIN='$KEYCLOAK_ADMIN'
 export TEST_KEYCLOAK_ADMIN_PASSWORD='$KEYCLOAK_ADMIN_PASSWORD'
 VARIABLES
-  if provide_nomad && start_nomad; then echo "export TEST_NOMAD_ADDR='http://127.0.0.1:$(port_of nomad)'"; fi
+  # Time is not taken from the suites of the required servers.
+  if (BUDGET_S=$(($(elapsed) + 1200)) && provide_nomad) && start_nomad; then echo "export TEST_NOMAD_ADDR='http://127.0.0.1:$(port_of nomad)'"; fi
 }
 
 engine() {

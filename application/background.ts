@@ -15,27 +15,27 @@ export class Background extends Context.Service<
 >()("portolan/application/Background") {}
 
 /**
- * @param grace how long the end waits for running work; what is left then is interrupted
+ * Background work of a scope: its end waits for running work, then interrupts what is left.
+ *
+ * @param grace how long the end waits; what is left then is interrupted
  */
-export const layer = (grace: Duration.Input): Layer.Layer<Background> =>
-  Layer.effect(
-    Background,
-    Effect.gen(function* () {
-      const running = yield* FiberSet.make<void, never>()
-      // Registered after the set, so it runs before the set's own finalizer, which interrupts what still runs.
-      yield* Effect.addFinalizer(() => FiberSet.awaitEmpty(running).pipe(Effect.timeoutOption(grace), Effect.asVoid))
-      const guarded = <E, R>(label: string, work: Effect.Effect<unknown, E, R>) =>
-        work.pipe(
-          Effect.catchCause((cause) =>
-            Cause.hasInterruptsOnly(cause)
-              ? Effect.void
-              : Effect.logError(`Background work '${label}' failed`, Cause.pretty(cause)),
-          ),
-          Effect.asVoid,
-        )
-      return Background.of({
-        run: (label, work) => FiberSet.run(running, guarded(label, work)).pipe(Effect.asVoid),
-        size: FiberSet.size(running),
-      })
-    }),
-  )
+export const make = Effect.fnUntraced(function* (grace: Duration.Input) {
+  const running = yield* FiberSet.make<void, never>()
+  // Registered after the set, so it runs before the set's own finalizer, which interrupts what still runs.
+  yield* Effect.addFinalizer(() => FiberSet.awaitEmpty(running).pipe(Effect.timeoutOption(grace), Effect.asVoid))
+  const guarded = <E, R>(label: string, work: Effect.Effect<unknown, E, R>) =>
+    work.pipe(
+      Effect.catchCause((cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.void
+          : Effect.logError(`Background work '${label}' failed`, Cause.pretty(cause)),
+      ),
+      Effect.asVoid,
+    )
+  return Background.of({
+    run: (label, work) => FiberSet.run(running, guarded(label, work)).pipe(Effect.asVoid),
+    size: FiberSet.size(running),
+  })
+})
+
+export const layer = (grace: Duration.Input): Layer.Layer<Background> => Layer.effect(Background, make(grace))

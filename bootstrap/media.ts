@@ -30,7 +30,8 @@ import type { ContainerStatus, PublishingLimit } from "../domain/media/media_gra
 import { DEFAULT_MEDIA_RULES, type MediaLimits, type MediaRules } from "../domain/media/policy.ts"
 import type { Waiting } from "../domain/media/polling.ts"
 import { loggerLayer, type StructuredLogger } from "./library_logger.ts"
-import { checkGraphSetup, type MediaServices, mediaLayer, publishJournalOf } from "./media_layers.ts"
+import { checkGraphSetup, type MediaServices, mediaLayer } from "./media_layers.ts"
+import { storeOf } from "./store.ts"
 
 export {
   CarouselIncomplete,
@@ -174,7 +175,7 @@ const layerOf = (options: MediaOptions) => {
   // Said now, to whoever makes the client, not at its first call.
   Effect.runSync(checkGraphSetup(setup))
   if (typeof options.accessToken === "string") Effect.runSync(checkSecret("accessToken", options.accessToken))
-  const journal = publishJournalOf(options.journalPath === undefined ? "memory" : { sqlite: options.journalPath })
+  const journal = storeOf(options.journalPath === undefined ? "memory" : { sqlite: options.journalPath })
   const level = options.logLevel === "debug" ? Layer.succeed(References.MinimumLogLevel, "Debug") : Layer.empty
   return Layer.provideMerge(mediaLayer(setup, journal), Layer.provideMerge(level, loggerLayer(options.logger)))
 }

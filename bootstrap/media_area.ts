@@ -1,14 +1,11 @@
-import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
-import { mediaRoutes } from "../adapters/driving/http/media_routes.ts"
+import { Effect, Redacted } from "effect"
 import type { InvalidMediaSetup } from "../domain/media/errors.ts"
 import { checkSecret } from "../domain/media/graph_address.ts"
 import { DEFAULT_MEDIA_RULES } from "../domain/media/policy.ts"
-import type { StoreUnavailable } from "../domain/records/errors.ts"
-import { type Config, InvalidConfiguration, type VariableName } from "./config.ts"
-import { type StoreChoice, storeChoice } from "./layers.ts"
-import type { Log } from "./log_output.ts"
-import { checkGraphSetup, type GraphSetup, mediaLayer, publishJournalOf } from "./media_layers.ts"
-import type { ServiceOptions } from "./service.ts"
+import { type Config, InvalidConfiguration, type Mistake, type VariableName } from "./config.ts"
+import { checkGraphSetup, type GraphSetup, mediaLayer } from "./media_layers.ts"
+import type { MediaArea } from "./service.ts"
+import type { Store } from "./store.ts"
 
 const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
   graphUrl: "GRAPH_URL",
@@ -18,8 +15,10 @@ const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
 }
 
 /** A media setup that can never work, as a mistake in the variable it came from. */
-const mediaMistake = ({ option, rule }: InvalidMediaSetup): InvalidConfiguration =>
-  new InvalidConfiguration({ mistakes: [{ variable: VARIABLE_OF[option] ?? "GRAPH_URL", rule }] })
+export const mediaMistake = ({ option, rule }: InvalidMediaSetup): Mistake => ({
+  variable: VARIABLE_OF[option] ?? "GRAPH_URL",
+  rule,
+})
 
 /**
  * The configured graph, checked; `undefined` when none is configured.
@@ -48,7 +47,7 @@ export const graphSetup = Effect.fnUntraced(function* (
     checkGraphSetup(setup),
     accessToken === undefined ? Effect.void : checkSecret("accessToken", Redacted.value(accessToken)),
   )
-  yield* Effect.mapError(checks, mediaMistake)
+  yield* Effect.mapError(checks, (error) => new InvalidConfiguration({ mistakes: [mediaMistake(error)] }))
   return setup
 })
 
@@ -56,38 +55,20 @@ export const graphSetup = Effect.fnUntraced(function* (
 const SERVICE_TIMEOUT_MS = 10_000
 const SERVICE_PAUSE_MAX_MS = 5_000
 
-/** The media area of a service: its routes, and an end that drains them. */
-export interface MediaArea {
-  readonly extend: NonNullable<ServiceOptions["extend"]>
-  readonly close: Effect.Effect<void>
-}
-
-const NONE: MediaArea = { extend: () => [], close: Effect.void }
-
 /**
- * Opens the media area where a graph is configured.
+ * The media area where a graph is configured. The journal lives in the store.
  *
- * @fails {InvalidConfiguration} for a graph that can never work, {StoreUnavailable} when the journal cannot be opened
+ * @fails {InvalidConfiguration} for a graph that can never work
  */
-export const openMediaArea = Effect.fnUntraced(function* (
+export const mediaArea = Effect.fnUntraced(function* (
   config: Config,
-  log: Log,
-): Effect.fn.Return<MediaArea, InvalidConfiguration | StoreUnavailable> {
+  store: Store,
+): Effect.fn.Return<MediaArea | undefined, InvalidConfiguration> {
   const setup = yield* graphSetup(config, {
     timeoutMs: SERVICE_TIMEOUT_MS,
     rules: { ...DEFAULT_MEDIA_RULES, pauseMaxMs: SERVICE_PAUSE_MAX_MS },
   })
-  if (setup === undefined) return NONE
-  const store: StoreChoice = storeChoice(config)
-  const layer = Layer.provideMerge(mediaLayer(setup, publishJournalOf(store)), log.layer)
-  const runtime = ManagedRuntime.make(layer)
-  const services = yield* runtime.contextEffect.pipe(
-    Effect.catchTag("InvalidMediaSetup", (error) => Effect.fail(mediaMistake(error))),
-  )
-  return {
-    extend: (_setups, { guard, answerer }) => [
-      mediaRoutes({ services, guard, answerer, roles: config.MEDIA_ROLES, accountId: setup.accountId }),
-    ],
-    close: Effect.promise(() => runtime.dispose()),
-  }
+  return setup === undefined
+    ? undefined
+    : { layer: mediaLayer(setup, store), roles: config.MEDIA_ROLES, accountId: setup.accountId }
 })

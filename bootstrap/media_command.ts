@@ -2,10 +2,10 @@ import { Effect, Layer } from "effect"
 import type { Command } from "../adapters/driving/cli/command.ts"
 import { type MediaTools, mediaCommands } from "../adapters/driving/cli/media.ts"
 import { InvalidConfiguration, readEnvironment } from "./config.ts"
-import { storeChoice } from "./layers.ts"
 import { makeLog } from "./log_output.ts"
 import { graphSetup } from "./media_area.ts"
-import { mediaLayer, publishJournalOf } from "./media_layers.ts"
+import { mediaLayer } from "./media_layers.ts"
+import { storeLayer } from "./store.ts"
 
 const MISSING = new InvalidConfiguration({
   mistakes: [
@@ -21,7 +21,7 @@ const tools = Effect.gen(function* () {
   if (setup === undefined) return yield* MISSING
   // Results go to standard output, so the log must not.
   const log = makeLog(config, { write: (line) => process.stderr.write(`${line}\n`), flush: () => {} })
-  const services = Layer.provideMerge(mediaLayer(setup, publishJournalOf(storeChoice(config))), log.layer)
+  const services = Layer.provideMerge(mediaLayer(setup, storeLayer(config)), log.layer)
   const found: MediaTools = {
     services,
     accountId: config.GRAPH_ACCOUNT_ID,

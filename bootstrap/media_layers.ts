@@ -1,6 +1,5 @@
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, type Redacted } from "effect"
 import * as httpGraph from "../adapters/driven/media_graph/http.ts"
-import * as memoryJournal from "../adapters/driven/publish_journal/memory.ts"
 import * as pacing from "../application/media/graph_pacing.ts"
 import { InvalidMediaSetup } from "../domain/media/errors.ts"
 import { isSegment, makeGraphAddress } from "../domain/media/graph_address.ts"
@@ -8,7 +7,6 @@ import type { MediaGraphPort } from "../domain/media/media_graph_port.ts"
 import { MediaPolicy, type MediaRules } from "../domain/media/policy.ts"
 import type { PublishJournal } from "../domain/media/publish_journal.ts"
 import type { StoreUnavailable } from "../domain/records/errors.ts"
-import type { StoreChoice } from "./layers.ts"
 
 /** Where the graph is and how to talk to it. */
 export interface GraphSetup {
@@ -26,30 +24,6 @@ export interface GraphSetup {
 }
 
 export type MediaServices = MediaGraphPort | PublishJournal | pacing.GraphPacing
-
-/** The swap table of the journal. An adapter with a package of its own is imported only when it is chosen. */
-export const publishJournalOf = (store: StoreChoice): Layer.Layer<PublishJournal, StoreUnavailable> => {
-  if (store === "memory") return memoryJournal.layer
-  if ("sqlite" in store)
-    return Layer.unwrap(
-      Effect.promise(async () => {
-        const journal = await import("../adapters/driven/publish_journal/sqlite.ts")
-        const database = await import("../adapters/driven/sqlite_database.ts")
-        return Layer.provide(journal.layer, database.layer({ path: store.sqlite }))
-      }),
-    )
-  return Layer.unwrap(
-    Effect.promise(async () => {
-      const journal = await import("../adapters/driven/publish_journal/mongo.ts")
-      const connection = await import("../adapters/driven/mongo_connection.ts")
-      const { mongodb, maxOpenConnections, maxIdleConnections } = store
-      return Layer.provide(
-        journal.layer,
-        connection.layer({ url: Redacted.make(mongodb), maxOpenConnections, maxIdleConnections }),
-      )
-    }),
-  )
-}
 
 /**
  * Checks a setup, at once and without talking to anybody.

@@ -13,23 +13,39 @@ const durations = Metric.histogram("http_request_duration_seconds", {
 
 const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
+/** What is counted for one method, route and status. */
+interface Series {
+  readonly requests: typeof requests
+  readonly durations: typeof durations
+}
+
 /** Counts answered requests by method, route pattern and status; never by path, which strangers choose. */
 export const requestMetrics = (context: Context.Context<never> = Context.empty()) => {
-  const series = new Map<string, readonly [typeof requests, typeof durations]>()
-  const seriesOf = ({ method, route, status }: Answered) => {
-    const key = `${method} ${route} ${status}`
-    const known = series.get(key)
-    if (known !== undefined) return known
-    const labels = { method: KNOWN_METHODS.has(method) ? method : "other", route, status: String(status) }
-    const made = [Metric.withAttributes(requests, labels), Metric.withAttributes(durations, labels)] as const
-    if (KNOWN_METHODS.has(method)) series.set(key, made)
+  // Nested maps of constant keys: no key is built per request.
+  const known = new Map<string, Map<string, Map<number, Series>>>()
+
+  const make = (method: string, route: string, status: number): Series => {
+    const labels = { method, route, status: String(status) }
+    return {
+      requests: Metric.withAttributes(requests, labels),
+      durations: Metric.withAttributes(durations, labels),
+    }
+  }
+  const seriesOf = (given: string, route: string, status: number): Series => {
+    const method = KNOWN_METHODS.has(given) ? given : "other"
+    const found = known.get(route)?.get(method)?.get(status)
+    if (found !== undefined) return found
+    const made = make(method, route, status)
+    const methods = known.get(route) ?? new Map<string, Map<number, Series>>()
+    const statuses = methods.get(method) ?? new Map<number, Series>()
+    known.set(route, methods.set(method, statuses.set(status, made)))
     return made
   }
   return {
-    record: (answered: Answered): void => {
-      const [counter, histogram] = seriesOf(answered)
-      counter.updateUnsafe(1, context)
-      histogram.updateUnsafe(answered.durationMs / 1000, context)
+    record: ({ method, route, status, durationMs }: Answered): void => {
+      const series = seriesOf(method, route, status)
+      series.requests.updateUnsafe(1, context)
+      series.durations.updateUnsafe(durationMs / 1000, context)
     },
     format: Effect.sync(() => PrometheusMetrics.formatUnsafe(context)),
   }

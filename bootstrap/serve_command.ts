@@ -1,15 +1,19 @@
 import { Effect, Redacted } from "effect"
 import { Elysia } from "elysia"
 import type { Command } from "../adapters/driving/cli/command.ts"
+import { collectionDocs } from "../adapters/driving/http/collection_docs.ts"
+import type { StoreUnavailable } from "../domain/records/errors.ts"
 import { products } from "../domain/records/products.ts"
 import { loadCollections } from "./collections_file.ts"
 import { type Config, InvalidConfiguration, isConfigured, readEnvironment, type VariableName } from "./config.ts"
 import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
-import { identityMistake, repositoryLayer, verifierLayer } from "./layers.ts"
+import { identityMistake, verifierLayer } from "./identity_area.ts"
 import { makeLog, standardError } from "./log_output.ts"
-import { openMediaArea } from "./media_area.ts"
+import { mediaArea, mediaMistake } from "./media_area.ts"
+import { schedulerArea, schedulerMistake } from "./scheduler_area.ts"
 import { serveUntilStopped } from "./serve.ts"
 import { makeService, type ServiceOptions, type StartError } from "./service.ts"
+import { storeLayer } from "./store.ts"
 import { telemetryLayer } from "./telemetry.ts"
 
 const invalid = (variable: VariableName, rule: string) => new InvalidConfiguration({ mistakes: [{ variable, rule }] })
@@ -24,26 +28,40 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
     const output = standardError()
     const log = makeLog(config, output)
     if (config.STORE === "memory") log.line("WARN", "STORE=memory: records and journals are lost when the process ends")
-    const media = yield* openMediaArea(config, log)
+    const store = storeLayer(config)
+    const scheduler = schedulerArea(config, store)
+    const media = yield* mediaArea(config, store)
     const service = yield* Effect.tryPromise({
       try: () =>
         makeService({
           log,
-          repository: repositoryLayer(config),
+          repository: store,
+          ...(scheduler === undefined ? {} : { scheduler }),
+          ...(media === undefined ? {} : { media }),
           verifier: verifierLayer(config),
           telemetry: telemetryLayer(config),
           separateAdmin: config.ADMIN_PORT !== undefined,
           ...extension,
-          extend: (setups, parts) => [...(extension.extend?.(setups, parts) ?? []), ...media.extend(setups, parts)],
         }),
       catch: (failure) => failure as StartError,
-    }).pipe(Effect.mapError((error) => (error._tag === "StoreUnavailable" ? error : fromIdentity(error))))
-    yield* Effect.ensuring(serveUntilStopped(config, service, log, output, announce), media.close)
+    }).pipe(Effect.mapError(asMistake))
+    yield* serveUntilStopped(config, service, log, output, announce)
     return NOTHING
   })
 
-const fromIdentity = (error: Exclude<StartError, { _tag: "StoreUnavailable" }>) =>
-  new InvalidConfiguration({ mistakes: [identityMistake(error)] })
+/** A setup that can never work is a mistake in the environment. */
+const asMistake = (error: StartError): StoreUnavailable | InvalidConfiguration => {
+  switch (error._tag) {
+    case "StoreUnavailable":
+      return error
+    case "InvalidIdentitySetup":
+      return new InvalidConfiguration({ mistakes: [identityMistake(error)] })
+    case "InvalidSchedulerSetup":
+      return new InvalidConfiguration({ mistakes: [schedulerMistake(error)] })
+    case "InvalidMediaSetup":
+      return new InvalidConfiguration({ mistakes: [mediaMistake(error)] })
+  }
+}
 
 export const serveCommand: Command = {
   path: ["serve"],
@@ -73,6 +91,23 @@ const AUTH_VARIABLES = [
   "AUTH_CLOCK_TOLERANCE_S",
   "AUTH_REQUIRE_TYP",
 ] as const
+
+/** The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting"). */
+export const demoRoutes: NonNullable<ServiceOptions["extend"]> = (setups, { guard }) => {
+  const handler = setups.get("products")?.handler
+  if (handler === undefined) return []
+  return [
+    new Elysia().delete("/admin/products/:id", handler.delete, {
+      beforeHandle: guard.requireRoles(["catalogue-admin"]),
+      detail: {
+        ...collectionDocs(products).delete,
+        operationId: "delete_products_as_admin",
+        summary: "Delete as a catalogue admin",
+        description: "Needs the realm role: catalogue-admin",
+      },
+    }),
+  ]
+}
 
 const demoScreen = (url: string, token: string): string => {
   const authorization = `-H "Authorization: Bearer ${token}"`
@@ -122,17 +157,7 @@ export const demoCommand: Command = {
         { ...config, AUTH_PUBLIC_KEY: Redacted.make(publicKey) },
         {
           collections: [products],
-          // The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting").
-          extend: (setups, { guard }) => {
-            const handler = setups.get("products")?.handler
-            if (handler === undefined) return []
-            return [
-              new Elysia().delete("/admin/products/:id", handler.delete, {
-                beforeHandle: guard.requireRoles(["catalogue-admin"]),
-                detail: { tags: ["products"], summary: "Delete as a catalogue admin", security: [{ bearer: [] }] },
-              }),
-            ]
-          },
+          extend: demoRoutes,
         },
         (url) => terminal.out(demoScreen(url, token)),
       )

@@ -1,6 +1,8 @@
-import { Effect, Layer } from "effect"
-import * as httpIssuer from "../adapters/driven/token_issuer/http.ts"
-import { tokenCommand as makeTokenCommand } from "../adapters/driving/cli/token.ts"
+import { Effect, Redacted } from "effect"
+import { layer } from "../adapters/driven/token_issuer/http.ts"
+import type { Command } from "../adapters/driving/cli/command.ts"
+import { makeRequestToken } from "../application/identity/request_token.ts"
+import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import { type Config, InvalidConfiguration, readEnvironment, type VariableName } from "./config.ts"
 
 const NEEDED = [
@@ -10,23 +12,52 @@ const NEEDED = [
   "IDP_CLIENT_SECRET",
 ] as const satisfies ReadonlyArray<VariableName>
 
-const issuerLayer = (config: Config) => {
+const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
+  authUrl: "IDP_URL",
+  realm: "IDP_REALM",
+  clientId: "IDP_CLIENT_ID",
+}
+
+const fromSetup = ({ option, rule }: InvalidIdentitySetup) =>
+  new InvalidConfiguration({ mistakes: [{ variable: VARIABLE_OF[option] ?? "IDP_CLIENT_SECRET", rule }] })
+
+/** Our client at the identity provider, as the environment describes it. */
+const issuer = (config: Config) => {
   const { IDP_URL, IDP_REALM, IDP_CLIENT_ID, IDP_CLIENT_SECRET } = config
   if (
     IDP_URL === undefined ||
     IDP_REALM === undefined ||
     IDP_CLIENT_ID === undefined ||
     IDP_CLIENT_SECRET === undefined
-  ) {
-    const mistakes = NEEDED.filter((name) => config[name] === undefined).map((variable) => ({
-      variable,
-      rule: "is required by 'token'",
-    }))
-    return Effect.fail(new InvalidConfiguration({ mistakes }))
-  }
+  )
+    return Effect.fail(
+      new InvalidConfiguration({
+        mistakes: NEEDED.filter((variable) => config[variable] === undefined).map((variable) => ({
+          variable,
+          rule: "is required by 'token'",
+        })),
+      }),
+    )
   return Effect.succeed(
-    httpIssuer.layer({ authUrl: IDP_URL, realm: IDP_REALM, clientId: IDP_CLIENT_ID, clientSecret: IDP_CLIENT_SECRET }),
+    layer({ authUrl: IDP_URL, realm: IDP_REALM, clientId: IDP_CLIENT_ID, clientSecret: IDP_CLIENT_SECRET }),
   )
 }
 
-export const tokenCommand = makeTokenCommand(Layer.unwrap(Effect.flatMap(readEnvironment, issuerLayer)))
+export const tokenCommand: Command = {
+  path: ["token"],
+  summary: "Requests an access token by client credentials and prints it",
+  positionals: [],
+  options: {},
+  details: [`Needs ${NEEDED.join(", ")}.`],
+  run: () =>
+    Effect.gen(function* () {
+      const provider = yield* Effect.flatMap(readEnvironment, issuer)
+      const token = yield* Effect.flatten(makeRequestToken).pipe(
+        Effect.provide(provider),
+        Effect.catchTag("InvalidIdentitySetup", fromSetup),
+      )
+      // The one place that shows a token: it was asked for.
+      const text = Redacted.value(token.text)
+      return { json: { token: text, expiresAt: token.expiresAt ?? null }, text }
+    }),
+}

@@ -44,7 +44,7 @@ export const poolSize = (meaning: string): Variable<number | undefined> =>
   variable<number | undefined>(undefined, meaning, (value) => whole(value, 1, 100_000))
 
 export const oneOf = <const A extends string>(fallback: A, choices: ReadonlyArray<A>, meaning: string): Variable<A> =>
-  variable(fallback, meaning, (value) => {
+  variable<A>(fallback, meaning, (value) => {
     const choice = choices.find((each) => each === value.toLowerCase())
     return choice === undefined ? { rule: `must be one of ${choices.join(", ")}` } : { value: choice }
   })
@@ -59,7 +59,7 @@ export const optionalOneOf = <const A extends string>(
   })
 
 export const flag = (fallback: boolean, meaning: string): Variable<boolean> =>
-  variable(fallback, meaning, (value) => {
+  variable<boolean>(fallback, meaning, (value) => {
     if (/^(?:true|1|yes|on)$/i.test(value)) return { value: true }
     if (/^(?:false|0|no|off)$/i.test(value)) return { value: false }
     return { rule: "must be true or false" }

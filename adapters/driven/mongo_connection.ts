@@ -11,6 +11,8 @@ export interface MongoOptions {
   readonly maxIdleConnections: number | undefined
   /** How long a surplus connection may be idle before it is closed, milliseconds; 10 000 when omitted. */
   readonly idleTimeoutMs?: number
+  /** How long an operation waits for a server that can take it, milliseconds; 3000 when omitted. */
+  readonly serverSelectionMs?: number
 }
 
 /** One MongoDB database, shared by every adapter that keeps something in it. */
@@ -27,7 +29,7 @@ export class MongoConnection extends Context.Service<
 >()("portolan/adapters/driven/MongoConnection") {}
 
 /** Database when the connection string names none. */
-export const DATABASE_DEFAULT = "portolan"
+const DATABASE_DEFAULT = "portolan"
 
 const SERVER_SELECTION_MS = 3_000
 /** A server that accepted an operation and then says nothing is given up on after this time. */
@@ -40,7 +42,9 @@ const IDLE_TIMEOUT_MS = 10_000
  * The driver has no bound on idle connections. It closes those idle for `maxIdleTimeMS` and keeps `minPoolSize` open,
  * which together leave that many.
  */
-export const poolOptions = (options: Omit<MongoOptions, "url">): MongoClientOptions => {
+export const poolOptions = (
+  options: Pick<MongoOptions, "maxOpenConnections" | "maxIdleConnections" | "idleTimeoutMs">,
+): MongoClientOptions => {
   const { maxOpenConnections: open, maxIdleConnections: idle, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
   return {
     ...(open === undefined ? {} : { maxPoolSize: open }),
@@ -49,12 +53,12 @@ export const poolOptions = (options: Omit<MongoOptions, "url">): MongoClientOpti
   }
 }
 
-const clientOptions = (options: MongoOptions): MongoClientOptions => ({
-  ...poolOptions(options),
+const clientOptions = ({ serverSelectionMs = SERVER_SELECTION_MS, ...pool }: MongoOptions): MongoClientOptions => ({
+  ...poolOptions(pool),
   appName: "portolan",
-  serverSelectionTimeoutMS: SERVER_SELECTION_MS,
-  connectTimeoutMS: SERVER_SELECTION_MS,
-  waitQueueTimeoutMS: SERVER_SELECTION_MS,
+  serverSelectionTimeoutMS: serverSelectionMs,
+  connectTimeoutMS: serverSelectionMs,
+  waitQueueTimeoutMS: serverSelectionMs,
   socketTimeoutMS: SILENCE_MS,
   writeConcern: { w: "majority", wtimeoutMS: SILENCE_MS },
   // A JavaScript number is written as int32 or double and an id counter grows into int64: all come back as numbers.
@@ -107,8 +111,9 @@ export const layer = (options: MongoOptions): Layer.Layer<MongoConnection, Store
         catch: () => unreadable(),
       })
       const store = describe(client, db.databaseName)
+      // The name of a cluster is looked up by the driver, which passes the system's own error on.
       const refused = (failure: unknown) =>
-        failure instanceof MongoError
+        failure instanceof MongoError || (failure instanceof Error && "syscall" in failure)
           ? Effect.fail(new StoreUnavailable({ store, reason: failure.message }))
           : Effect.die(failure)
       const run = <A>(operations: (db: Db) => Promise<A>): Effect.Effect<A, StoreUnavailable> =>

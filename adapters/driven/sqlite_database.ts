@@ -75,9 +75,10 @@ const isRefusal = (failure: unknown): failure is Error =>
  * {@link SqliteDatabase.version}, at 2 µs a look read at most once per turn of the event loop.
  *
  * That is often enough: a request handled in this turn was in the kernel before the turn's poll, so a commit this look
- * misses was acknowledged after the request was sent. `setImmediate` runs behind the poll's callbacks and before the
- * next poll. What a callback of `setImmediate` itself queues there runs only behind the next poll; so after a turn of
- * writes, whose callers continue in such a callback, no look is shared until a timer shows that phase to be over.
+ * misses was acknowledged after the request was sent. `setImmediate` ends the sharing: in Bun and Deno it runs after the
+ * callbacks of the poll and of timers, and before the next poll. Only what a callback of `setImmediate` itself queues
+ * there runs behind the next poll. So after a turn of writes, whose callers go on in such a callback, no look is shared
+ * until a timer shows that phase to be over.
  */
 const versionOf = (db: DatabaseSync) => {
   const pragma = db.prepare("PRAGMA data_version")

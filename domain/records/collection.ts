@@ -56,7 +56,7 @@ const fillDefaults = (members: Members, record: Record<string, unknown>): void =
   for (const [key, schema] of Object.entries(members)) {
     const value = record[key]
     const nested = membersOf(schema)
-    if (value === undefined && "default" in schema) record[key] = structuredClone(schema.default)
+    if (value === undefined && "default" in schema) record[key] = cleanJson(schema.default, [])
     else if (nested !== undefined && typeof value === "object" && value !== null && !Array.isArray(value))
       fillDefaults(nested, value as Record<string, unknown>)
   }

@@ -66,11 +66,14 @@ export const parseLossless = (text: string): unknown => {
 /**
  * Writes a value as JSON.
  *
+ * @param indent blanks per level; everything on one line when omitted
  * @throws {TypeError} on a cycle, and on `NaN` or an infinity, which `JSON` would silently write as `null`
  */
-export const stringifyLossless = (value: unknown): string =>
-  JSON.stringify(value, (_key, each: unknown) => {
+export const stringifyLossless = (value: unknown, indent?: number): string => {
+  const write = (_key: string, each: unknown) => {
     if (typeof each === "bigint") return (JSON as unknown as SourceAwareJson).rawJSON(each.toString())
     if (typeof each === "number" && !Number.isFinite(each)) throw new TypeError(`${each} has no JSON form`)
     return each
-  })
+  }
+  return JSON.stringify(value, write, indent)
+}

@@ -50,17 +50,19 @@ export interface Lease {
 export class RestartJournal extends Context.Service<
   RestartJournal,
   {
+    /** True when other instances, or a later process, see the same records: then somebody has to look for abandoned ones. */
+    readonly shared: boolean
     /** Adds a record under the lease; it is durable when this succeeds. */
     readonly open: (record: RestartRecord, lease: Lease) => Effect.Effect<void, StoreUnavailable>
     /** Replaces the record and renews its lease. False, and nothing is written, when the lease belongs to another. */
     readonly update: (record: RestartRecord, lease: Lease) => Effect.Effect<boolean, StoreUnavailable>
     /** Removes the record. False when the lease belongs to another. */
     readonly close: (id: string, owner: string) => Effect.Effect<boolean, StoreUnavailable>
-    /** Renews the leases of all records of this owner, stuck ones excepted. */
-    readonly renew: (lease: Lease) => Effect.Effect<void, StoreUnavailable>
+    /** Renews the lease of a record, when it is still this owner's. */
+    readonly renew: (id: string, lease: Lease) => Effect.Effect<void, StoreUnavailable>
     /** Gives all records of this owner back, so that the next instance need not wait. */
     readonly release: (owner: string) => Effect.Effect<void, StoreUnavailable>
-    /** Takes every record of this endpoint that is neither stuck nor leased at `now`. No two owners get the same one. */
+    /** Takes every record of this endpoint that is neither stuck, nor this owner's already, nor leased at `now`. No two owners get the same one. */
     readonly claim: (
       endpoint: string,
       now: number,

@@ -22,9 +22,9 @@ const ALL = { start: 0, limit: 1000 }
 const LOCK_TIMEOUT_MS = 60
 const NOBODY = 65_534
 
-const open = (path: string) =>
+const open = (path: string, lockTimeoutMs = LOCK_TIMEOUT_MS) =>
   Effect.map(
-    Layer.build(Layer.provideMerge(sqlite.layer, sqliteDatabase.layer({ path, lockTimeoutMs: LOCK_TIMEOUT_MS }))),
+    Layer.build(Layer.provideMerge(sqlite.layer, sqliteDatabase.layer({ path, lockTimeoutMs }))),
     (context) => ({
       repository: Context.get(context, RecordRepository),
       database: Context.get(context, SqliteDatabase),
@@ -70,6 +70,17 @@ describe("group commit", () => {
       }),
     )
   })
+
+  test("waits for the disk: a commit outlives a power cut", () =>
+    scoped(
+      Effect.gen(function* () {
+        const { database } = yield* open(newPath())
+        const pragma = (name: string) => database.read((db) => db.prepare(`PRAGMA ${name}`).get()?.[name])
+        const FULL = 2
+        expect(yield* pragma("synchronous")).toBe(FULL)
+        expect(yield* pragma("journal_mode")).toBe("wal")
+      }),
+    ))
 
   test("tells nobody before the commit", () => {
     const path = newPath()
@@ -313,7 +324,7 @@ describe("refusals", () => {
     )
   })
 
-  test("locked by another process: writes wait without blocking reads, then fail; freed: they succeed", () => {
+  test("a lock of another process: writes wait without blocking reads, and fail when it stays", () => {
     const path = newPath()
     return scoped(
       Effect.gen(function* () {
@@ -327,9 +338,23 @@ describe("refusals", () => {
         expect(Effect.runSync(repository.get("c", 1))).toBe(kept)
         expectUnavailable(yield* Fiber.join(waiting), path)
         expect(performance.now() - startedAt).toBeGreaterThanOrEqual(LOCK_TIMEOUT_MS)
-        const late = yield* Effect.forkChild(repository.create("c", {}), { startImmediately: true })
+        other.close()
+      }),
+    )
+  })
+
+  test("a lock of another process that goes in time: the write succeeds", () => {
+    const path = newPath()
+    return scoped(
+      Effect.gen(function* () {
+        const { repository } = yield* open(path, 10_000)
+        const other = new DatabaseSync(path)
+        other.exec("BEGIN IMMEDIATE")
+        const waiting = yield* Effect.forkChild(repository.create("c", {}), { startImmediately: true })
+        yield* Effect.sleep(40)
+        expect(waiting.pollUnsafe()).toBeUndefined()
         other.exec("ROLLBACK")
-        expect((yield* Fiber.join(late)).id).toBe(2)
+        expect((yield* Fiber.join(waiting)).id).toBe(1)
         other.close()
       }),
     )

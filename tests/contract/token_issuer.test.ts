@@ -75,16 +75,16 @@ for (const [name, make] of ADAPTERS)
       }),
     )
 
-    for (const [title, wanted] of [
-      ["a wrong secret", { ...GOOD, clientSecret: Redacted.make("wrong") }],
-      ["an unknown client", { ...GOOD, clientId: "nobody" }],
+    for (const [title, wanted, error] of [
+      ["a wrong secret", { ...GOOD, clientSecret: Redacted.make("wrong") }, "unauthorized_client"],
+      ["an unknown client", { ...GOOD, clientId: "nobody" }, "invalid_client"],
     ] as const)
       effectTest(`is refused with ${title}`, () =>
         Effect.gen(function* () {
           const refusal = yield* Effect.flip(request(wanted))
           equal(refusal._tag, "TokenRequestFailed")
           if (refusal._tag !== "TokenRequestFailed") return
-          deepEqual([refusal.kind, refusal.error, refusal.status], ["refused", "invalid_client", 401])
+          deepEqual([refusal.kind, refusal.error, refusal.status], ["refused", error, 401])
         }),
       )
   })

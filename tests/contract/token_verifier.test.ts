@@ -41,12 +41,17 @@ const ADAPTERS: ReadonlyArray<readonly [name: string, make: Made]> = [
 for (const [name, make] of ADAPTERS)
   describe(`TokenVerifier: ${name}`, () => {
     /** Runs against one verifier, at the instant the tokens were made. */
-    const withVerifier = <A, E>(use: (verify: typeof TokenVerifier.Service.verify) => Effect.Effect<A, E>) =>
+    const withVerifier = <A, E>(
+      use: (
+        verify: TokenVerifier["Service"]["verify"],
+        recall: TokenVerifier["Service"]["recall"],
+      ) => Effect.Effect<A, E>,
+    ) =>
       Effect.gen(function* () {
         yield* TestClock.setTime(NOW * 1000)
         const layer = yield* make
         return yield* Effect.provide(
-          Effect.flatMap(TokenVerifier, ({ verify }) => use(verify)),
+          Effect.flatMap(TokenVerifier, ({ verify, recall }) => use(verify, recall)),
           layer,
         )
       })
@@ -74,6 +79,31 @@ for (const [name, make] of ADAPTERS)
           }
         }),
       ),
+    )
+
+    effectTest("recalls the claims of a token it has verified until its expiry", () =>
+      withVerifier((verify, recall) =>
+        Effect.gen(function* () {
+          const claims = yield* verify(ADMIN)
+          deepEqual(recall(ADMIN, NOW), claims)
+          deepEqual(recall(ADMIN, NOW + 299.9), claims)
+          equal(recall(ADMIN, NOW + 300), undefined)
+        }),
+      ),
+    )
+
+    effectTest(
+      "recalls nothing of a token it has refused, nor of one that shares a beginning or an end with a good one",
+      () =>
+        withVerifier((verify, recall) =>
+          Effect.gen(function* () {
+            yield* verify(ADMIN)
+            const broken = `${ADMIN.slice(0, -8)}AAAAAAAA`
+            yield* Effect.flip(verify(broken))
+            for (const token of [broken, "", ADMIN.slice(0, -1), `${ADMIN}=`, ` ${ADMIN}`, ADMIN.toLowerCase()])
+              equal(recall(token, NOW), undefined)
+          }),
+        ),
     )
 
     for (const token of ["", "x", `${ADMIN}x`, ADMIN.slice(0, -1), ADMIN.replace(/.{9}$/, "AAAAAAAAA"), "__proto__"])

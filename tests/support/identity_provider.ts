@@ -2,9 +2,9 @@
 import { Effect } from "effect"
 import { type Answer, localServer, type Seen } from "./local_server.ts"
 
-export const TOKEN_PATH = "/auth/realms/demo%20realm/protocol/openid-connect/token"
+const TOKEN_PATH = "/auth/realms/demo%20realm/protocol/openid-connect/token"
 
-export interface ProviderOptions {
+interface ProviderOptions {
   /** Client id -> its secret. */
   readonly clients: ReadonlyMap<string, string>
   /** Seconds; tokens do not say when absent. */
@@ -20,11 +20,12 @@ const answerOf = (options: ProviderOptions, { method, path, headers, body }: See
   if (form.get("grant_type") !== "client_credentials")
     return { status: 400, body: '{"error":"unsupported_grant_type"}' }
   const secret = options.clients.get(form.get("client_id") ?? "")
+  // The two codes are what Keycloak 26 answers.
   if (secret === undefined || secret !== form.get("client_secret"))
     return {
       status: 401,
       body: JSON.stringify({
-        error: "invalid_client",
+        error: secret === undefined ? "invalid_client" : "unauthorized_client",
         error_description: `Invalid client or secret ${form.get("client_secret")}`,
       }),
     }

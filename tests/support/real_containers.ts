@@ -1,8 +1,8 @@
 // The servers of the ring as containers, for machines with a Docker engine.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { MongoClient } from "mongodb"
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from "testcontainers"
+import { mongoAnswers } from "./mongo_answers.ts"
 import type { Environment } from "./real_servers.ts"
 
 export interface Started {
@@ -38,23 +38,6 @@ const freePort = (): number => {
   }
 }
 
-/** A database image opens its port before its user exists: only an answered command shows that it is ready. */
-const answers = async (url: string): Promise<void> => {
-  const deadline = performance.now() + STARTUP_TIMEOUT_MS
-  for (;;) {
-    const client = new MongoClient(url, { serverSelectionTimeoutMS: 2_000 })
-    try {
-      await client.db("admin").command({ listDatabases: 1 })
-      return
-    } catch (error) {
-      if (performance.now() > deadline) throw error
-      await Bun.sleep(250)
-    } finally {
-      await client.close()
-    }
-  }
-}
-
 const startMongo = async (image: string): Promise<Started> => {
   const container = await new GenericContainer(image)
     .withEnvironment({ MONGO_INITDB_ROOT_USERNAME: USER, MONGO_INITDB_ROOT_PASSWORD: PASSWORD })
@@ -64,7 +47,7 @@ const startMongo = async (image: string): Promise<Started> => {
     .withStartupTimeout(STARTUP_TIMEOUT_MS)
     .start()
   const url = `mongodb://${USER}:${PASSWORD}@${address(container, 27017)}/?authSource=admin`
-  await answers(url).catch(async (error) => {
+  await mongoAnswers(url, STARTUP_TIMEOUT_MS).catch(async (error) => {
     await container.stop()
     throw error
   })
@@ -118,10 +101,10 @@ const IMAGES: Readonly<Record<string, ServerImage>> = {
   TEST_MONGODB_URL: { variable: "TEST_MONGODB_IMAGE", standard: "mongo:8", start: startMongo },
   TEST_KEYCLOAK_URL: {
     variable: "TEST_KEYCLOAK_IMAGE",
-    standard: "quay.io/keycloak/keycloak:26.4",
+    standard: "quay.io/keycloak/keycloak:26.4.7",
     start: startKeycloak,
   },
-  TEST_NOMAD_ADDR: { variable: "TEST_NOMAD_IMAGE", standard: "hashicorp/nomad:1.11", start: startNomad },
+  TEST_NOMAD_ADDR: { variable: "TEST_NOMAD_IMAGE", standard: "hashicorp/nomad:1.10.5", start: startNomad },
 }
 
 /** @fails when no engine answers, or the image can neither be found nor pulled, or does not get ready */

@@ -23,7 +23,7 @@ export interface MongoServer {
 export interface KillableMongoServer extends MongoServer {
   /** Ends the server at once, as a power cut would. */
   readonly kill: () => Promise<void>
-  /** Starts the killed server again at the same address, with the data it had acknowledged. */
+  /** Starts the killed server again, at the same address and with its data, and waits until it answers. */
   readonly start: () => Promise<void>
 }
 
@@ -67,16 +67,28 @@ export const MONGODB: RealServer<MongoServer> = {
   read: mongo,
 }
 
+const RESTART_MS = 30_000
+
+const startedAgain = (command: string, url: string) => async (): Promise<void> => {
+  await shell(command)()
+  // Imported here, so that a run without a server does not load the driver.
+  const { mongoAnswers } = await import("./mongo_answers.ts")
+  await mongoAnswers(url, RESTART_MS)
+}
+
 /** The same server for suites that end it: two shell commands say how. */
 export const KILLABLE_MONGODB: RealServer<KillableMongoServer> = {
   name: "MongoDB to kill",
   variables: ["TEST_MONGODB_URL", "TEST_MONGODB_KILL", "TEST_MONGODB_START"],
   required: true,
-  read: (environment) => ({
-    ...mongo(environment),
-    kill: shell(environment["TEST_MONGODB_KILL"] ?? "false"),
-    start: shell(environment["TEST_MONGODB_START"] ?? "false"),
-  }),
+  read: (environment) => {
+    const server = mongo(environment)
+    return {
+      ...server,
+      kill: shell(environment["TEST_MONGODB_KILL"] ?? "false"),
+      start: startedAgain(environment["TEST_MONGODB_START"] ?? "false", server.url),
+    }
+  },
 }
 
 export const KEYCLOAK: RealServer<KeycloakServer> = {

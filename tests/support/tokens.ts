@@ -1,5 +1,6 @@
 // Tokens of a made-up realm, and every way to get one wrong. Works under Bun, Deno and Node.
 import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
+import { RECORDED } from "./recorded_tokens.ts"
 
 /** Raw text or bytes are taken as they are, so that a test can write what no JSON writer would. */
 export type Part = string | Uint8Array | Readonly<Record<string, unknown>>
@@ -93,7 +94,7 @@ export const withParts = (
   return change([header, payload, signature]).join(".")
 }
 
-/** A realm at an instant: makes the tokens it would hand out then. */
+/** A realm at an instant: makes the tokens it would hand out then, of the claims a real Keycloak puts into them. */
 export interface TokenKit {
   /** Seconds since the epoch. */
   readonly now: number
@@ -104,43 +105,31 @@ export interface TokenKit {
   /** An access token; `undefined` in `more` removes a claim. */
   readonly access: (more?: Claims, header?: Claims) => string
   readonly idToken: (more?: Claims) => string
+  /** Signed RS256, so that its kind is all that is wrong with it: a real realm signs it with a secret of its own. */
   readonly refresh: (more?: Claims) => string
   readonly logout: (more?: Claims) => string
 }
 
 export const ISSUER = "http://localhost:8180/realms/demo"
-export const CLIENT = "portolan-web"
+export const CLIENT = String(RECORDED.tokens.access.claims["azp"])
 
 /** @param now seconds since the epoch */
 export const tokenKit = (now: number): TokenKit => {
-  const header = { alg: "RS256", typ: "JWT", kid: "realm-key-1" }
-  const common = { exp: now + 300, iat: now, iss: ISSUER, sub: "4b8e2c1e-8c0c-4b0c-9d1f-0a1b2c3d4e5f", azp: CLIENT }
-  const claims = {
-    ...common,
-    jti: "onrtro:1",
-    aud: "account",
-    typ: "Bearer",
-    realm_access: { roles: ["user", "admin"] },
-  }
+  const { access, id, refresh } = RECORDED.tokens
+  const header = { ...access.header, kid: "realm-key-1" }
+  const here = { exp: now + 300, iat: now, iss: ISSUER }
+  const claims = { ...access.claims, ...here, realm_access: { roles: ["user", "admin"] } }
+  const { at_hash: _, ...session } = id.claims
+  const events = { "http://schemas.openid.net/event/backchannel-logout": {} }
   return {
     now,
     issuer: ISSUER,
     header,
     claims,
     access: (more = {}, moreHeader = {}) => signToken({ ...header, ...moreHeader }, { ...claims, ...more }),
-    idToken: (more = {}) =>
-      signToken(header, { ...common, aud: CLIENT, typ: "ID", at_hash: "bQhX0Xq7vYx1V0g5k3m0tA", ...more }),
-    refresh: (more = {}) => signToken(header, { ...common, aud: ISSUER, typ: "Refresh", ...more }),
+    idToken: (more = {}) => signToken(header, { ...id.claims, ...here, ...more }),
+    refresh: (more = {}) => signToken(header, { ...refresh.claims, ...here, aud: ISSUER, ...more }),
     logout: (more = {}) =>
-      signToken(
-        { ...header, typ: "logout+jwt" },
-        {
-          ...common,
-          aud: CLIENT,
-          typ: "Logout",
-          events: { "http://schemas.openid.net/event/backchannel-logout": {} },
-          ...more,
-        },
-      ),
+      signToken({ ...header, typ: "logout+jwt" }, { ...session, ...here, typ: "Logout", events, ...more }),
   }
 }

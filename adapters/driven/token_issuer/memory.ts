@@ -10,8 +10,6 @@ export interface MemoryIssuerOptions {
   readonly lifetimeS?: number
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted<string>
-  /** Told of each request. */
-  readonly onRequest?: () => void
 }
 
 /** Hands out `token-1`, `token-2`, ... to clients that know their secret. */
@@ -20,9 +18,12 @@ export const layer = (options: MemoryIssuerOptions): Layer.Layer<TokenIssuer> =>
     let issued = 0
     return TokenIssuer.of({
       requestToken: Effect.gen(function* () {
-        options.onRequest?.()
-        if (options.clients.get(options.clientId) !== Redacted.value(options.clientSecret))
-          return yield* new TokenRequestFailed({ kind: "refused", error: "invalid_client", status: 401 })
+        const secret = options.clients.get(options.clientId)
+        if (secret !== Redacted.value(options.clientSecret)) {
+          // The two codes are what Keycloak 26 answers.
+          const error = secret === undefined ? "invalid_client" : "unauthorized_client"
+          return yield* new TokenRequestFailed({ kind: "refused", error, status: 401 })
+        }
         issued += 1
         const nowS = (yield* Clock.currentTimeMillis) / 1000
         const expiry = options.lifetimeS === undefined ? {} : { expiresAt: nowS + options.lifetimeS }

@@ -87,7 +87,8 @@ export const followKeySet = Effect.fnUntraced(function* (
       lastFailure = failure.reason
       return Effect.logWarning(failure.message)
     }),
-    Effect.ensuring(Effect.sync(() => fetches++)),
+    // Not for an interrupted fetch: whoever waited for it fetches for himself.
+    Effect.andThen(Effect.sync(() => fetches++)),
   )
 
   const fetchUnlessRecent = Effect.fnUntraced(function* () {

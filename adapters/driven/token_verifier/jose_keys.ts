@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto"
-import { Effect } from "effect"
+import { Data, Effect, Option } from "effect"
 import { type CryptoKey, importJWK } from "jose"
 import { InvalidIdentitySetup } from "../../../domain/identity/errors.ts"
 
@@ -17,13 +17,10 @@ const REQUIRED = `must be an RSA public key of ${BITS_MIN} bits or more`
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Why a source holds no usable key: a rule, never a piece of the source. */
-class Unusable {
-  readonly rule: string
-  constructor(rule: string) {
-    this.rule = rule
-  }
-}
+/** A source holds no usable key: which rule it breaks, never a piece of it. */
+class Unusable extends Data.TaggedError("Unusable")<{ readonly rule: string }> {}
+
+const unusable = (rule: string) => new Unusable({ rule })
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
@@ -54,25 +51,23 @@ const derOf = (base64: string): Buffer | Unusable => {
   const body = base64.replace(/\s+/g, "")
   return /^[A-Za-z0-9+/]+={0,2}$/.test(body)
     ? Buffer.from(body, "base64")
-    : new Unusable("must be PEM, base64, a JWK or a JWKS")
+    : unusable("must be PEM, base64, a JWK or a JWKS")
 }
 
 /** Refuses every key that could not verify RS256 safely. */
 const rsaOnly = (key: KeyObject | undefined, unreadable: string): KeyObject | Unusable => {
-  if (key === undefined) return new Unusable(unreadable)
-  if (key.asymmetricKeyType !== "rsa") return new Unusable(`${REQUIRED}, not of another kind`)
-  return (key.asymmetricKeyDetails?.modulusLength ?? 0) >= BITS_MIN
-    ? key
-    : new Unusable(`${REQUIRED}, not a shorter one`)
+  if (key === undefined) return unusable(unreadable)
+  if (key.asymmetricKeyType !== "rsa") return unusable(`${REQUIRED}, not of another kind`)
+  return (key.asymmetricKeyDetails?.modulusLength ?? 0) >= BITS_MIN ? key : unusable(`${REQUIRED}, not a shorter one`)
 }
 
 const fromPem = (label: string, body: string): KeyObject | Unusable => {
-  if (label.includes("PRIVATE")) return new Unusable("must be a public key, not a private one")
+  if (label.includes("PRIVATE")) return unusable("must be a public key, not a private one")
   const der = derOf(body)
-  if (der instanceof Unusable) return new Unusable("holds a broken PEM block")
+  if (der instanceof Unusable) return unusable("holds a broken PEM block")
   if (label === "PUBLIC KEY") return rsaOnly(fromSpki(der), "holds a broken public key")
   if (label === "CERTIFICATE") return rsaOnly(fromCertificate(der), "holds a broken certificate")
-  return new Unusable("must hold PEM blocks of the kind PUBLIC KEY or CERTIFICATE")
+  return unusable("must hold PEM blocks of the kind PUBLIC KEY or CERTIFICATE")
 }
 
 const PEM = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----/g
@@ -81,7 +76,7 @@ const fromPems = (text: string): ReadonlyArray<KeyObject | Unusable> =>
   // A comment left beside a key once let that key be used as an HMAC secret elsewhere; nothing is skipped over here.
   text.replace(PEM, "").trim() === ""
     ? [...text.matchAll(PEM)].map(([, label = "", body = ""]) => fromPem(label, body))
-    : [new Unusable("holds text outside its PEM blocks, or a broken block")]
+    : [unusable("holds text outside its PEM blocks, or a broken block")]
 
 const fromBase64 = (text: string): KeyObject | Unusable => {
   const der = derOf(text)
@@ -98,15 +93,15 @@ const isForSignatures = (jwk: Json): boolean => {
 }
 
 const fromJwk = (jwk: Json): KeyObject | Unusable => {
-  if (isPrivate(jwk)) return new Unusable("must be a public key, not a private one")
-  if (jwk["kty"] !== "RSA" || !isForSignatures(jwk)) return new Unusable(`${REQUIRED}, meant for RS256 signatures`)
+  if (isPrivate(jwk)) return unusable("must be a public key, not a private one")
+  if (jwk["kty"] !== "RSA" || !isForSignatures(jwk)) return unusable(`${REQUIRED}, meant for RS256 signatures`)
   const { n, e } = jwk
   return typeof n === "string" && typeof e === "string"
     ? rsaOnly(
         attempt(() => createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" })),
         "holds a broken JWK",
       )
-    : new Unusable("holds a broken JWK")
+    : unusable("holds a broken JWK")
 }
 
 const kidOf = (jwk: Json): string | undefined => (typeof jwk["kid"] === "string" ? jwk["kid"] : undefined)
@@ -128,20 +123,25 @@ const fromJson = (text: string): ReadonlyArray<Found> => {
       .map((jwk) => ({ kid: kidOf(jwk), key: fromJwk(jwk) }))
   return isObject(value)
     ? [{ kid: kidOf(value), key: fromJwk(value) }]
-    : [{ kid: undefined, key: new Unusable("holds broken JSON") }]
+    : [{ kid: undefined, key: unusable("holds broken JSON") }]
 }
 
 const find = (source: string): ReadonlyArray<Found> => {
   const text = tidied(source)
-  if (text === "") return [{ kid: undefined, key: new Unusable("must not be empty") }]
+  if (text === "") return [{ kid: undefined, key: unusable("must not be empty") }]
   if (text.startsWith("{")) return fromJson(text)
   const keys = text.includes("-----") ? fromPems(text) : [fromBase64(text)]
   return keys.map((key) => ({ kid: undefined, key }))
 }
 
 /** Both runtimes read every form as a key object, and both verify with what the token library makes of its JWK. */
-const imported = (kid: string | undefined, key: KeyObject): Effect.Effect<RealmKey> =>
-  Effect.promise(async () => ({ kid, key: (await importJWK(key.export({ format: "jwk" }), "RS256")) as CryptoKey }))
+const toRealmKey = ({ kid, key }: Found): Effect.Effect<RealmKey, Unusable> =>
+  key instanceof Unusable
+    ? Effect.fail(key)
+    : Effect.tryPromise({
+        try: async () => ({ kid, key: (await importJWK(key.export({ format: "jwk" }), "RS256")) as CryptoKey }),
+        catch: () => unusable(REQUIRED),
+      })
 
 /**
  * Reads the realm's key or keys from a configured text.
@@ -152,27 +152,22 @@ const imported = (kid: string | undefined, key: KeyObject): Effect.Effect<RealmK
  * names the option and the rule, never the source
  * @see seed section 5.1
  */
-export const readKeys = Effect.fnUntraced(function* (source: string) {
-  const found = find(source)
-  const broken = found.find(({ key }) => key instanceof Unusable)?.key
-  if (broken instanceof Unusable) return yield* new InvalidIdentitySetup({ option: "keys", rule: broken.rule })
-  if (found.length === 0) return yield* new InvalidIdentitySetup({ option: "keys", rule: REQUIRED })
-  return yield* Effect.forEach(found, ({ kid, key }) =>
-    key instanceof Unusable ? Effect.die(key) : imported(kid, key),
-  )
-})
+export const readKeys = Effect.fnUntraced(
+  function* (source: string) {
+    const keys = yield* Effect.forEach(find(source), toRealmKey)
+    return keys.length > 0 ? keys : yield* unusable(REQUIRED)
+  },
+  Effect.mapError(({ rule }) => new InvalidIdentitySetup({ option: "keys", rule })),
+)
 
 /**
  * The usable keys of a fetched JWKS. A key that is of no use here is skipped: realms publish encryption and elliptic keys too.
  *
  * @returns `undefined` when the text is no JWKS at all
  */
-export const readKeySet = (text: string): Effect.Effect<ReadonlyArray<RealmKey> | undefined> => {
+export const readKeySet = Effect.fnUntraced(function* (text: string) {
   const keys = keysOfSet(attempt((): unknown => JSON.parse(text)))
-  if (keys === undefined) return Effect.succeed(undefined)
-  const usable = keys.flatMap((jwk) => {
-    const key = fromJwk(jwk)
-    return key instanceof Unusable ? [] : [imported(kidOf(jwk), key)]
-  })
-  return Effect.all(usable)
-}
+  if (keys === undefined) return undefined
+  const usable = yield* Effect.forEach(keys, (jwk) => Effect.option(toRealmKey({ kid: kidOf(jwk), key: fromJwk(jwk) })))
+  return usable.flatMap(Option.toArray)
+})

@@ -8,6 +8,7 @@ import {
 } from "../../../application/records/record_service.ts"
 import type { Collection, CollectionShape, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
+import type { Page } from "../../../domain/records/page.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import { type Answerer, type Eventually, envelope, jsonResponse } from "./answer.ts"
 import { collectionDocs } from "./collection_docs.ts"
@@ -15,6 +16,7 @@ import type { Guard } from "./guard.ts"
 import { readJson } from "./json_body.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import { methodNotAllowed } from "./refusal.ts"
+import { type BoundAnswer, requestInfo } from "./request_info.ts"
 
 type Handler = (context: { readonly request: Request }) => Eventually<Response>
 type ItemHandler = (context: {
@@ -55,6 +57,18 @@ const wantsExactCount = (request: Request): boolean =>
     .split(",")
     .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference))
 
+/** Answers the request, and lets the front answer the next one to the same URL without finding the way again. */
+const bound = (request: Request, answer: BoundAnswer): Eventually<Response> => {
+  requestInfo(request).bound = answer
+  return answer(request)
+}
+
+interface ListAnswer<F extends object> {
+  readonly records: ReadonlyArray<Stored<F>>
+  readonly page: Page
+  readonly total?: number
+}
+
 const makeHandler = <F extends object>(
   { name }: Collection<F>,
   service: RecordService<F>,
@@ -64,20 +78,23 @@ const makeHandler = <F extends object>(
     answer(request, program, (record) => jsonResponse(request, 200, renderOnce(record)))
   return {
     list: ({ request }) => {
-      const counted = wantsExactCount(request)
-      const program = Effect.gen(function* () {
-        const list = yield* service.list(yield* readPage(request.url))
-        return { ...list, total: counted ? yield* service.count : undefined }
-      })
-      return answer(request, program, ({ records, page, total }) => {
-        const links = pageLinks(new URL(request.url).pathname, page, records.length)
-        return jsonResponse(request, 200, renderOnce(records), {
-          ...(links === undefined ? {} : { link: links }),
-          ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
-        })
-      })
+      const { pathname } = new URL(request.url)
+      const page = Effect.flatMap(readPage(request.url), service.list)
+      const counted = Effect.flatMap(page, (list) => Effect.map(service.count, (total) => ({ ...list, total })))
+      return bound(request, (request) =>
+        answer<ListAnswer<F>>(request, wantsExactCount(request) ? counted : page, ({ records, page, total }) => {
+          const links = pageLinks(pathname, page, records.length)
+          return jsonResponse(request, 200, renderOnce(records), {
+            ...(links === undefined ? {} : { link: links }),
+            ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
+          })
+        }),
+      )
     },
-    get: ({ request, params }) => item(request, Effect.flatMap(readId(name, params.id), service.get)),
+    get: ({ request, params }) => {
+      const program = Effect.flatMap(readId(name, params.id), service.get)
+      return bound(request, (request) => item(request, program))
+    },
     create: ({ request }) =>
       answer(request, Effect.flatMap(readJson(request), service.create), (record) =>
         jsonResponse(request, 201, renderOnce(record), {

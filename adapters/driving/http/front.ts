@@ -1,10 +1,14 @@
-import { INTERNAL, problemResponse } from "./problem.ts"
-import { type RequestInfo, requestInfo } from "./request_info.ts"
+import type { Guard } from "./guard.ts"
+import { KnownUrls } from "./known_urls.ts"
+import { describe, INTERNAL, problemResponse } from "./problem.ts"
+import { invalidHost } from "./refusal.ts"
+import { type RequestInfo, requestInfo, shareRequestInfo } from "./request_info.ts"
 
-/** One answered request, as logs and metrics see it. The path goes without its query, which may hold secrets. */
+/** One answered request, as logs and metrics see it. */
 export interface Answered {
   readonly method: string
-  readonly path: string
+  /** Whole URL; a log shows only its {@link pathOf}. */
+  readonly url: string
   readonly route: string
   readonly status: number
   readonly durationMs: number
@@ -18,47 +22,68 @@ export interface Front {
   readonly running: () => number
 }
 
-const pathOf = (url: string): string => {
-  const from = url.indexOf("/", 8)
+/** The path of a request's URL, without the query, which may hold secrets. */
+export const pathOf = (url: string): string => {
+  const from = url.startsWith("/") ? 0 : url.indexOf("/", 8)
   const query = url.indexOf("?", from)
   return from < 0 ? "/" : url.slice(from, query < 0 ? undefined : query)
 }
 
+/** Route of a request that matched none. */
+const UNMATCHED = "unmatched"
+
 /** Elysia looks for the path from this position on (`http://` and a host of four characters). */
 const SHORTEST_PATH_START = 11
 
+/** Two `Host` lines arrive joined by a comma, which no host name contains. */
+const hasTwoHosts = (request: Request): boolean => request.headers.get("host")?.includes(",") === true
+
 /**
- * A request whose `Host` is so short that Elysia would drop the first path segment (`Host: a` turns `/x/secret` into
- * `/secret`), with a host of ordinary length in place.
+ * The request with a host of ordinary length in place, when its own would make Elysia drop the first path segment:
+ * `Host: a` turns `/x/secret` into `/secret`. An absent or empty `Host` (health checks in HTTP/1.0) is no mistake, but
+ * leaves the path alone in `url`; one that is no host, or two of them, is refused.
+ *
+ * @see RFC 9112 section 3.2
  */
-const withRoutableHost = (request: Request): Request => {
+const withRoutableHost = (request: Request): Request | undefined => {
   const { url } = request
-  const at = url.indexOf("/", 8)
+  const at = url.startsWith("/") ? 0 : url.indexOf("/", 8)
+  if (hasTwoHosts(request) || (at === 0 && (request.headers.get("host") ?? "") !== "")) return undefined
   if (at >= SHORTEST_PATH_START || at < 0) return request
   const routable = new Request(`http://localhost${url.slice(at)}`, request)
-  requestInfo(routable)
+  shareRequestInfo(request, routable)
   return routable
 }
 
+/** What the front needs of the service. */
+export interface FrontParts {
+  readonly route: (request: Request) => Response | Promise<Response>
+  readonly admits: Guard["admits"]
+  /** Told of every answer. */
+  readonly report: (answered: Answered) => void
+  /** Told of anything thrown. */
+  readonly unexpected: (failure: unknown, info: RequestInfo) => void
+}
+
 /**
- * What stands before the router: counts running requests, turns anything thrown into a problem, reports every answer.
+ * What stands before the router: counts running requests, turns anything thrown into a problem, reports every answer, and
+ * takes the short way to URLs it knows.
  *
  * It stays synchronous when the answer is there at once; a promise per request would cost a tenth of the throughput.
  */
-export const makeFront = (
-  route: (request: Request) => Response | Promise<Response>,
-  report: (answered: Answered) => void,
-  unexpected: (failure: unknown, info: RequestInfo) => void,
-): Front => {
+export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Front => {
   let running = 0
+  const urls = new KnownUrls()
 
   const finish = (request: Request, startedAt: number, response: Response): Response => {
     running--
     const info = requestInfo(request)
+    if (info.bound !== undefined && response.status === 200 && request.method === "GET")
+      urls.add(request.url, { route: info.route, rules: info.rules, answer: info.bound })
     report({
       method: request.method,
-      path: pathOf(request.url),
-      route: info.route ?? "unmatched",
+      url: request.url,
+      route: info.route ?? UNMATCHED,
       status: response.status,
       durationMs: performance.now() - startedAt,
       requestId: info.id,
@@ -71,14 +96,26 @@ export const makeFront = (
     return problemResponse(request, INTERNAL)
   }
 
+  /** The answer by the short way, when the URL is known and the caller is. */
+  const shortWay = (request: Request): Response | Promise<Response> | undefined => {
+    const known = request.method === "GET" ? urls.get(request.url) : undefined
+    if (known === undefined || hasTwoHosts(request) || !admits(request, known.rules)) return undefined
+    requestInfo(request).route = known.route
+    return known.answer(request)
+  }
+
+  const longWay = (request: Request): Response | Promise<Response> => {
+    const routable = withRoutableHost(request)
+    return routable === undefined ? problemResponse(request, describe(invalidHost)) : route(routable)
+  }
+
   return {
     running: () => running,
-    fetch: (incoming) => {
+    fetch: (request) => {
       const startedAt = performance.now()
-      const request = withRoutableHost(incoming)
       running++
       try {
-        const response = route(request)
+        const response = shortWay(request) ?? longWay(request)
         if (response instanceof Promise)
           return response.then(
             (answer) => finish(request, startedAt, answer),

@@ -1,5 +1,6 @@
 // J43..J77: what the signed text says.
-import { base64url, CLIENT, ISSUER, signToken, type TokenKit } from "../tokens.ts"
+import { RECORDED } from "../recorded_tokens.ts"
+import { base64url, CLIENT, hmacToken, ISSUER, signToken, type TokenKit } from "../tokens.ts"
 import { accepted, forbidden, refused, type TokenCase, withClaims, withHeader, withPayload } from "./token_case.ts"
 
 type Values = (kit: TokenKit) => Readonly<Record<string, unknown>>
@@ -90,6 +91,12 @@ const KINDS: ReadonlyArray<TokenCase> = [
   refused("J59", "an ID token", (kit) => kit.idToken()),
   refused("J59", "an ID token without a typ claim", (kit) => kit.idToken({ typ: undefined })),
   refused("J60", "a refresh token", (kit) => kit.refresh()),
+  refused("J60", "a refresh token as a real realm signs it", (kit) =>
+    hmacToken(RECORDED.tokens.refresh.header, { ...RECORDED.tokens.refresh.claims, exp: kit.now + 300 }, "its secret"),
+  ),
+  accepted("J01", "a valid access token of a service client", (kit) =>
+    signToken(kit.header, { ...RECORDED.tokens.service.claims, iss: ISSUER, exp: kit.now + 300 }),
+  ),
   refused("J60", "an offline token", (kit) => kit.refresh({ typ: "Offline" })),
   refused("J61", "a logout token", (kit) => kit.logout()),
   refused("J61", "a logout token by its header alone", withHeader({ typ: "logout+jwt" })),

@@ -1,0 +1,91 @@
+// The library as its users get it: packed, unpacked elsewhere, imported by each runtime from outside the checkout.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import manifest from "../../package.json" with { type: "json" }
+
+const ROOT = join(import.meta.dir, "../..")
+let folder = ""
+
+const run = (command: ReadonlyArray<string>, cwd: string) => {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd, stdio: ["ignore", "pipe", "pipe"] })
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() }
+}
+
+/** A project whose `node_modules` holds the packed product beside the checkout's own dependencies. */
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "portolan-package-"))
+  const packed = run(["npm", "pack", "--silent", "--pack-destination", folder], ROOT)
+  expect(packed.exitCode).toBe(0)
+  const modules = join(folder, "node_modules")
+  mkdirSync(join(modules, "portolan"), { recursive: true })
+  const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"))
+  expect(run(["tar", "-xzf", tarball, "--strip-components=1", "-C", "node_modules/portolan"], folder).exitCode).toBe(0)
+  for (const name of readdirSync(join(ROOT, "node_modules")))
+    if (!name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(modules, name))
+  writeFileSync(join(folder, "package.json"), '{"type":"module","private":true}')
+}, 60_000)
+
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+  rmSync(join(ROOT, "dist"), { recursive: true, force: true })
+})
+
+/** Each face, and a function it must export. */
+const FACES: Readonly<Record<string, string>> = {
+  portolan: "openRecords",
+  "portolan/scheduler": "createScheduler",
+  "portolan/media": "createMedia",
+}
+
+const importing = (faces: ReadonlyArray<string>): string =>
+  faces
+    .map(
+      (face, at) =>
+        `import * as face${at} from "${face}"\nif (typeof face${at}.${FACES[face]} !== "function") throw new Error("${face}")`,
+    )
+    .join("\n")
+
+/** The faces that do not serve HTTP run on Node, too. */
+const NODE = ["npx", "-y", "node@22"]
+const NODE_FACES = ["portolan/scheduler", "portolan/media"]
+
+describe("the packed library", () => {
+  test("holds every face that package.json names, with types, and no source or test", () => {
+    const faces = Object.keys(manifest.exports).filter((name) => name !== "./package.json")
+    expect(faces.map((name) => name.replace(/^\./, "portolan")).sort()).toEqual(Object.keys(FACES).sort())
+    const listing = run(["find", "node_modules/portolan", "-type", "f"], folder).stdout
+    for (const face of Object.values(manifest.exports))
+      if (typeof face !== "string") for (const path of Object.values(face)) expect(listing).toContain(path.slice(1))
+    expect(listing).not.toMatch(/(?<!\.d)\.ts\n|\/tests\//)
+  })
+
+  test("imports under Bun and leaves nothing running", () => {
+    writeFileSync(join(folder, "main.mjs"), importing(Object.keys(FACES)))
+    expect(run([process.execPath, "main.mjs"], folder)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" })
+  })
+
+  test("imports under Deno", () => {
+    writeFileSync(join(folder, "main.mjs"), importing(Object.keys(FACES)))
+    const { exitCode, stderr } = run(
+      ["npx", "-y", "deno@2.9.6", "run", "-A", "--node-modules-dir=manual", "main.mjs"],
+      folder,
+    )
+    expect({ exitCode, error: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, error: "" })
+  }, 60_000)
+
+  test("the faces without HTTP import under Node 22", () => {
+    writeFileSync(join(folder, "node.mjs"), importing(NODE_FACES))
+    const { exitCode, stderr } = run([...NODE, "node.mjs"], folder)
+    expect({ exitCode, error: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, error: "" })
+  }, 120_000)
+
+  test("its command runs", () => {
+    const main = join(folder, "node_modules/portolan", manifest.bin.portolan)
+    expect(run([process.execPath, main, "--version"], folder)).toMatchObject({
+      exitCode: 0,
+      stdout: `${manifest.version}\n`,
+    })
+  })
+})
