@@ -17,7 +17,8 @@ const run = async (
 ) => {
   const [word = "", ...rest] = words.split(" ").filter((each) => each !== "")
   const tools: MediaTools = {
-    services: Layer.succeedContext(world.services),
+    graph: Layer.succeedContext(world.services),
+    journal: Layer.succeedContext(world.services),
     accountId: ACCOUNT,
     appId: "123",
     appSecret: Redacted.make(APP_SECRET),
