@@ -4,6 +4,8 @@ import { describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import { Cause, Effect, Exit, Fiber, Layer, Logger, Redacted, References, type Scope, Tracer } from "effect"
 import * as http from "../../adapters/driven/media_graph/http.ts"
+import { createContainer } from "../../application/media/containers.ts"
+import * as pacing from "../../application/media/graph_pacing.ts"
 import type { Container } from "../../domain/media/container.ts"
 import { makeGraphAddress } from "../../domain/media/graph_address.ts"
 import { GraphFailure } from "../../domain/media/graph_failure.ts"
@@ -198,6 +200,19 @@ describe("requests of the HTTP graph", () => {
       kind: "TokenInvalid",
       applied: "no",
     })
+  })
+
+  test("90 no span of a use case carries a secret", async () => {
+    const { log, seen } = await talk(
+      () => ({ status: 400, body: JSON.stringify({ error: { message: TATTLE, code: 190 } }) }),
+      (graph) =>
+        createContainer(ACCOUNT, signed).pipe(
+          Effect.provideService(MediaGraphPort, graph),
+          Effect.provide(pacing.layer),
+        ),
+    )
+    expect(seen).toHaveLength(1)
+    expect(log).toContainEqual(expect.objectContaining({ name: "createContainer" }))
   })
 
   test("93 the debug log names parameters, status and codes, and no value", async () => {
