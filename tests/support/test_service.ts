@@ -32,14 +32,15 @@ interface TestServiceOptions
   readonly idleTimeoutS?: number
 }
 
-/** Counts every call of the repository. */
+/** Counts every run of a program of the repository. */
 const counted = (repository: RecordRepository["Service"], count: () => void): RecordRepository["Service"] => {
   const through =
-    <Args extends ReadonlyArray<unknown>, A>(method: (...args: Args) => A) =>
-    (...args: Args): A => {
-      count()
-      return method(...args)
-    }
+    <Args extends ReadonlyArray<unknown>, A, E>(method: (...args: Args) => Effect.Effect<A, E>) =>
+    (...args: Args): Effect.Effect<A, E> =>
+      Effect.suspend(() => {
+        count()
+        return method(...args)
+      })
   return {
     list: through(repository.list),
     get: through(repository.get),
