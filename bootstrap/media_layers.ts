@@ -38,11 +38,8 @@ export const checkGraphSetup = Effect.fnUntraced(function* (
   return yield* makeGraphAddress(setup)
 })
 
-/** Everything the media use cases need, over HTTP. */
-export const mediaLayer = (
-  setup: GraphSetup,
-  journal: Layer.Layer<PublishJournal, StoreUnavailable>,
-): Layer.Layer<MediaServices, StoreUnavailable | InvalidMediaSetup> => {
+/** The graph over HTTP, paced, with its rules; all but the journal. */
+export const graphLayer = (setup: GraphSetup): Layer.Layer<MediaGraphPort | pacing.GraphPacing, InvalidMediaSetup> => {
   const graph = Layer.unwrap(
     Effect.map(checkGraphSetup(setup), (address) =>
       httpGraph.layer({
@@ -54,5 +51,11 @@ export const mediaLayer = (
       }),
     ),
   )
-  return Layer.mergeAll(graph, journal, pacing.layer, Layer.succeed(MediaPolicy, setup.rules))
+  return Layer.mergeAll(graph, pacing.layer, Layer.succeed(MediaPolicy, setup.rules))
 }
+
+/** Everything the media use cases need, over HTTP. */
+export const mediaLayer = (
+  setup: GraphSetup,
+  journal: Layer.Layer<PublishJournal, StoreUnavailable>,
+): Layer.Layer<MediaServices, StoreUnavailable | InvalidMediaSetup> => Layer.merge(graphLayer(setup), journal)
