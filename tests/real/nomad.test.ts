@@ -10,6 +10,14 @@ import { NOMAD, presence, realSuite } from "../support/real_servers.ts"
 
 const HEALTHY_MS = 500
 
+/** An agent judges a definition before it looks at the token, so this one is good. */
+const VALID = {
+  ID: "x",
+  Name: "x",
+  Datacenters: ["*"],
+  TaskGroups: [{ Name: "g", Tasks: [{ Name: "t", Driver: "mock_driver", Config: { run_for: "1s" } }] }],
+}
+
 const harnessOf = ({ url, nodeId, token }: Pick<NomadAgent, "url" | "nodeId" | "token">) => ({
   port: Layer.provideMerge(
     http.layer({ baseUrl: url, scaleGroup: GROUP, ...(token === undefined ? {} : { token: Redacted.make(token) }) }),
@@ -48,13 +56,13 @@ else
       await using scheduler = createScheduler({ baseUrl: guarded.url, ...(token === undefined ? {} : { token }) })
       const calls = [
         scheduler.getDefinition("x"),
-        scheduler.runJob({ ID: "x", Name: "x" }),
+        scheduler.runJob(VALID),
         scheduler.scaleJob("x", 1),
         scheduler.restartJob("x"),
         scheduler.deleteJob("x"),
         scheduler.getAllocations(guarded.nodeId),
       ]
-      return Promise.all(
+      return await Promise.all(
         calls.map((call) =>
           call.then(
             () => "no error",
