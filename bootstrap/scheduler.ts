@@ -176,7 +176,7 @@ export const createScheduler = (options: SchedulerOptions): Scheduler => {
       const subscription = { topics: from.topics ?? [], index: from.index ?? 0, ...place(region) }
       yield* Stream.toAsyncIterableWith(events(subscription), context)
     },
-    unfinishedRestarts: () => run(jobs.unfinishedRestarts()),
+    unfinishedRestarts: () => run(jobs.unfinishedRestarts),
     close,
     [Symbol.asyncDispose]: close,
   }
