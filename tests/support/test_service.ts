@@ -25,8 +25,7 @@ export interface TestService {
   readonly stop: () => Promise<void>
 }
 
-interface TestServiceOptions
-  extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "scheduler">> {
+interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas">> {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
   readonly idleTimeoutS?: number
@@ -68,7 +67,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
     ...(options.extend === undefined ? {} : { extend: options.extend }),
-    ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
+    ...(options.areas === undefined ? {} : { areas: options.areas }),
   })
   const listener = listen(service.front, {
     hostname: "127.0.0.1",
