@@ -2,7 +2,7 @@ import { type Layer, Redacted } from "effect"
 import * as joseVerifier from "../adapters/driven/token_verifier/jose.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import type { TokenVerifier } from "../domain/identity/token_verifier.ts"
-import type { Config, Mistake, VariableName } from "./config.ts"
+import type { Config } from "./config.ts"
 
 /** The configured realm's verifier. */
 export const verifierLayer = (config: Config): Layer.Layer<TokenVerifier, InvalidIdentitySetup> => {
@@ -16,17 +16,3 @@ export const verifierLayer = (config: Config): Layer.Layer<TokenVerifier, Invali
     requireTyp: config.AUTH_REQUIRE_TYP,
   })
 }
-
-const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
-  keys: "AUTH_PUBLIC_KEY",
-  jwksUrl: "AUTH_JWKS_URL",
-  issuer: "AUTH_ISSUER",
-  audience: "AUTH_AUDIENCE",
-  clockToleranceS: "AUTH_CLOCK_TOLERANCE_S",
-}
-
-/** An identity setup that can never work, as a mistake in the variable it came from. */
-export const identityMistake = ({ option, rule }: InvalidIdentitySetup): Mistake => ({
-  variable: VARIABLE_OF[option] ?? "AUTH_PUBLIC_KEY",
-  rule,
-})

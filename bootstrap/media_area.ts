@@ -1,24 +1,12 @@
 import { Effect, Redacted } from "effect"
-import type { InvalidMediaSetup } from "../domain/media/errors.ts"
+import { mediaRoutes } from "../adapters/driving/http/media_routes.ts"
 import { checkSecret } from "../domain/media/graph_address.ts"
 import { DEFAULT_MEDIA_RULES } from "../domain/media/policy.ts"
-import { type Config, InvalidConfiguration, type Mistake, type VariableName } from "./config.ts"
+import { type Area, makeArea } from "./area.ts"
+import type { Config, InvalidConfiguration } from "./config.ts"
 import { checkGraphSetup, type GraphSetup, mediaLayer } from "./media_layers.ts"
-import type { MediaArea } from "./service.ts"
+import { setupMistake } from "./setup_mistake.ts"
 import type { Store } from "./store.ts"
-
-const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
-  graphUrl: "GRAPH_URL",
-  apiVersion: "GRAPH_API_VERSION",
-  accountId: "GRAPH_ACCOUNT_ID",
-  accessToken: "GRAPH_ACCESS_TOKEN",
-}
-
-/** A media setup that can never work, as a mistake in the variable it came from. */
-export const mediaMistake = ({ option, rule }: InvalidMediaSetup): Mistake => ({
-  variable: VARIABLE_OF[option] ?? "GRAPH_URL",
-  rule,
-})
 
 /**
  * The configured graph, checked; `undefined` when none is configured.
@@ -47,7 +35,7 @@ export const graphSetup = Effect.fnUntraced(function* (
     checkGraphSetup(setup),
     accessToken === undefined ? Effect.void : checkSecret("accessToken", Redacted.value(accessToken)),
   )
-  yield* Effect.mapError(checks, (error) => new InvalidConfiguration({ mistakes: [mediaMistake(error)] }))
+  yield* Effect.mapError(checks, setupMistake)
   return setup
 })
 
@@ -63,12 +51,14 @@ const SERVICE_PAUSE_MAX_MS = 5_000
 export const mediaArea = Effect.fnUntraced(function* (
   config: Config,
   store: Store,
-): Effect.fn.Return<MediaArea | undefined, InvalidConfiguration> {
+): Effect.fn.Return<Area | undefined, InvalidConfiguration> {
   const setup = yield* graphSetup(config, {
     timeoutMs: SERVICE_TIMEOUT_MS,
     rules: { ...DEFAULT_MEDIA_RULES, pauseMaxMs: SERVICE_PAUSE_MAX_MS },
   })
   return setup === undefined
     ? undefined
-    : { layer: mediaLayer(setup, store), roles: config.MEDIA_ROLES, accountId: setup.accountId }
+    : makeArea(mediaLayer(setup, store), (services, parts) => ({
+        open: [mediaRoutes({ services, roles: config.MEDIA_ROLES, accountId: setup.accountId, ...parts })],
+      }))
 })

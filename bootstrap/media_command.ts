@@ -4,7 +4,7 @@ import { type MediaTools, mediaCommands } from "../adapters/driving/cli/media.ts
 import { InvalidConfiguration, readEnvironment } from "./config.ts"
 import { makeLog } from "./log_output.ts"
 import { graphSetup } from "./media_area.ts"
-import { mediaLayer } from "./media_layers.ts"
+import { graphLayer } from "./media_layers.ts"
 import { storeLayer } from "./store.ts"
 
 const MISSING = new InvalidConfiguration({
@@ -21,9 +21,9 @@ const tools = Effect.gen(function* () {
   if (setup === undefined) return yield* MISSING
   // Results go to standard output, so the log must not.
   const log = makeLog(config, { write: (line) => process.stderr.write(`${line}\n`), flush: () => {} })
-  const services = Layer.provideMerge(mediaLayer(setup, storeLayer(config)), log.layer)
   const found: MediaTools = {
-    services,
+    graph: Layer.provideMerge(graphLayer(setup), log.layer),
+    journal: storeLayer(config),
     accountId: config.GRAPH_ACCOUNT_ID,
     appId: config.GRAPH_APP_ID,
     appSecret: config.GRAPH_APP_SECRET,

@@ -31,18 +31,18 @@ export type MediaServices = MediaGraphPort | PublishJournal | pacing.GraphPacing
  * @fails {InvalidMediaSetup} naming the option and the rule it breaks, never its value
  */
 export const checkGraphSetup = Effect.fnUntraced(function* (
-  setup: Pick<GraphSetup, "graphUrl" | "apiVersion" | "accountId" | "allowInsecure">,
+  setup: Pick<GraphSetup, "graphUrl" | "apiVersion" | "accountId" | "allowInsecure" | "rules">,
 ) {
+  const { childConcurrency } = setup.rules
+  if (!Number.isInteger(childConcurrency) || childConcurrency < 1 || childConcurrency > 5)
+    return yield* new InvalidMediaSetup({ option: "childConcurrency", rule: "must be a whole number from 1 to 5" })
   if (setup.accountId !== undefined && !isSegment(setup.accountId))
     return yield* new InvalidMediaSetup({ option: "accountId", rule: "must be 1 to 64 letters, digits, - or _" })
   return yield* makeGraphAddress(setup)
 })
 
-/** Everything the media use cases need, over HTTP. */
-export const mediaLayer = (
-  setup: GraphSetup,
-  journal: Layer.Layer<PublishJournal, StoreUnavailable>,
-): Layer.Layer<MediaServices, StoreUnavailable | InvalidMediaSetup> => {
+/** The graph over HTTP, paced, with its rules; all but the journal. */
+export const graphLayer = (setup: GraphSetup): Layer.Layer<MediaGraphPort | pacing.GraphPacing, InvalidMediaSetup> => {
   const graph = Layer.unwrap(
     Effect.map(checkGraphSetup(setup), (address) =>
       httpGraph.layer({
@@ -54,5 +54,11 @@ export const mediaLayer = (
       }),
     ),
   )
-  return Layer.mergeAll(graph, journal, pacing.layer, Layer.succeed(MediaPolicy, setup.rules))
+  return Layer.mergeAll(graph, pacing.layer, Layer.succeed(MediaPolicy, setup.rules))
 }
+
+/** Everything the media use cases need, over HTTP. */
+export const mediaLayer = (
+  setup: GraphSetup,
+  journal: Layer.Layer<PublishJournal, StoreUnavailable>,
+): Layer.Layer<MediaServices, StoreUnavailable | InvalidMediaSetup> => Layer.merge(graphLayer(setup), journal)

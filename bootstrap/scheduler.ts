@@ -1,5 +1,5 @@
 // The library's scheduler face: `import { createScheduler } from "portolan/scheduler"`. Promises outside, Effect inside.
-import { Context, Effect, Layer, ManagedRuntime, Redacted, Stream } from "effect"
+import { Context, Effect, Layer, ManagedRuntime, Redacted, References, Stream } from "effect"
 import type { TlsOptions } from "../adapters/driven/http_exchange.ts"
 import * as memoryJournal from "../adapters/driven/restart_journal/memory.ts"
 import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
@@ -132,13 +132,13 @@ const clientOptions = (options: SchedulerOptions): HttpSchedulerOptions => {
 }
 
 const layersOf = (options: SchedulerOptions): Layer.Layer<Services, InvalidSchedulerSetup | StoreUnavailable> =>
-  restarts
-    .layer({ ...RESTART_RULES, ...options.restart }, GRACE)
-    .pipe(
-      Layer.provideMerge(httpScheduler.layer(clientOptions(options))),
-      Layer.provide(journalLayer(options.journalPath)),
-      Layer.provideMerge(loggerLayer(options.logger)),
-    )
+  restarts.layer({ ...RESTART_RULES, ...options.restart }, GRACE).pipe(
+    Layer.provideMerge(httpScheduler.layer(clientOptions(options))),
+    Layer.provide(journalLayer(options.journalPath)),
+    Layer.provideMerge(loggerLayer(options.logger)),
+    // Nobody exports a library user's spans.
+    Layer.provideMerge(Layer.succeed(References.TracerEnabled, false)),
+  )
 
 /**
  * Makes a client. Nothing is sent before the first call, unless a journal is given and an earlier process left a restart
@@ -176,7 +176,7 @@ export const createScheduler = (options: SchedulerOptions): Scheduler => {
       const subscription = { topics: from.topics ?? [], index: from.index ?? 0, ...place(region) }
       yield* Stream.toAsyncIterableWith(events(subscription), context)
     },
-    unfinishedRestarts: () => run(jobs.unfinishedRestarts()),
+    unfinishedRestarts: () => run(jobs.unfinishedRestarts),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,11 +1,13 @@
 import { Layer } from "effect"
 import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
+import { makeAnswerer } from "../adapters/driving/http/answer.ts"
+import { schedulerRoutes } from "../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../application/scheduler/restarts.ts"
 import type { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
 import { RESTART_RULES } from "../domain/scheduler/restart_plan.ts"
 import type { SchedulerPort } from "../domain/scheduler/scheduler_port.ts"
-import type { Config, Mistake, VariableName } from "./config.ts"
-import type { SchedulerArea } from "./service.ts"
+import { type Area, makeArea } from "./area.ts"
+import type { Config } from "./config.ts"
 import type { Store } from "./store.ts"
 
 /** How long the end of the service waits for second steps of restarts, within the time a supervisor usually grants. */
@@ -19,22 +21,19 @@ export const schedulerClient = (config: Config, baseUrl: string): Layer.Layer<Sc
     ...(config.SCHEDULER_TOKEN === undefined ? {} : { token: config.SCHEDULER_TOKEN }),
   })
 
-/** The scheduler's client and restarts, when an agent is configured. The journal lives in the store. */
-export const schedulerArea = (config: Config, store: Store): SchedulerArea | undefined => {
-  if (config.SCHEDULER_URL === undefined) return undefined
-  const client = schedulerClient(config, config.SCHEDULER_URL)
-  const layer = restarts.layer(RESTART_RULES, RESTART_GRACE).pipe(Layer.provideMerge(client), Layer.provide(store))
-  return { layer, roles: config.SCHEDULER_ROLES }
-}
+/** The scheduler's client and restarts. The journal lives in the store. */
+export const schedulerServices = (config: Config, baseUrl: string, store: Store) =>
+  restarts
+    .layer(RESTART_RULES, RESTART_GRACE)
+    .pipe(Layer.provideMerge(schedulerClient(config, baseUrl)), Layer.provide(store))
 
-const VARIABLE_OF: Readonly<Record<string, VariableName>> = {
-  baseUrl: "SCHEDULER_URL",
-  token: "SCHEDULER_TOKEN",
-  scaleGroup: "SCHEDULER_SCALE_GROUP",
-}
-
-/** A scheduler setup that can never work, as a mistake in the variable it came from. */
-export const schedulerMistake = ({ option, rule }: InvalidSchedulerSetup): Mistake => ({
-  variable: VARIABLE_OF[option] ?? "SCHEDULER_URL",
-  rule,
-})
+/** The scheduler's routes over its services. */
+export const schedulerArea = (config: Config, baseUrl: string, store: Store): Area =>
+  makeArea(schedulerServices(config, baseUrl, store), (context, { guard }) => ({
+    mounts: [
+      {
+        prefix: "/scheduler",
+        routes: [schedulerRoutes({ guard, answerer: makeAnswerer(context), roles: config.SCHEDULER_ROLES })],
+      },
+    ],
+  }))

@@ -2,18 +2,17 @@ import { Effect, Redacted } from "effect"
 import { Elysia } from "elysia"
 import type { Command } from "../adapters/driving/cli/command.ts"
 import { collectionDocs } from "../adapters/driving/http/collection_docs.ts"
-import type { StoreUnavailable } from "../domain/records/errors.ts"
 import { products } from "../domain/records/products.ts"
+import type { Area, StartError } from "./area.ts"
 import { loadCollections } from "./collections_file.ts"
 import { type Config, InvalidConfiguration, isConfigured, readEnvironment, type VariableName } from "./config.ts"
 import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
-import { identityMistake, verifierLayer } from "./identity_area.ts"
+import { verifierLayer } from "./identity_area.ts"
 import { makeLog, standardError } from "./log_output.ts"
-import { mediaArea, mediaMistake } from "./media_area.ts"
-import { schedulerArea, schedulerMistake } from "./scheduler_area.ts"
 import { serveUntilStopped } from "./serve.ts"
-import { makeService, type ServiceOptions, type StartError } from "./service.ts"
-import { storeLayer } from "./store.ts"
+import { makeService, type ServiceOptions } from "./service.ts"
+import { setupMistake } from "./setup_mistake.ts"
+import { type Store, storeLayer } from "./store.ts"
 import { telemetryLayer } from "./telemetry.ts"
 
 const invalid = (variable: VariableName, rule: string) => new InvalidConfiguration({ mistakes: [{ variable, rule }] })
@@ -29,39 +28,38 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
     const log = makeLog(config, output)
     if (config.STORE === "memory") log.line("WARN", "STORE=memory: records and journals are lost when the process ends")
     const store = storeLayer(config)
-    const scheduler = schedulerArea(config, store)
-    const media = yield* mediaArea(config, store)
+    const areas = yield* configuredAreas(config, store)
     const service = yield* Effect.tryPromise({
       try: () =>
         makeService({
           log,
           repository: store,
-          ...(scheduler === undefined ? {} : { scheduler }),
-          ...(media === undefined ? {} : { media }),
+          areas,
           verifier: verifierLayer(config),
           telemetry: telemetryLayer(config),
           separateAdmin: config.ADMIN_PORT !== undefined,
           ...extension,
         }),
       catch: (failure) => failure as StartError,
-    }).pipe(Effect.mapError(asMistake))
+    }).pipe(Effect.mapError((error) => (error._tag === "StoreUnavailable" ? error : setupMistake(error))))
     yield* serveUntilStopped(config, service, log, output, announce)
     return NOTHING
   })
 
-/** A setup that can never work is a mistake in the environment. */
-const asMistake = (error: StartError): StoreUnavailable | InvalidConfiguration => {
-  switch (error._tag) {
-    case "StoreUnavailable":
-      return error
-    case "InvalidIdentitySetup":
-      return new InvalidConfiguration({ mistakes: [identityMistake(error)] })
-    case "InvalidSchedulerSetup":
-      return new InvalidConfiguration({ mistakes: [schedulerMistake(error)] })
-    case "InvalidMediaSetup":
-      return new InvalidConfiguration({ mistakes: [mediaMistake(error)] })
+/** The areas beside records that are configured; an area that is not costs nothing at start, not even its import. */
+const configuredAreas = Effect.fnUntraced(function* (config: Config, store: Store) {
+  const areas: Array<Area> = []
+  if (config.SCHEDULER_URL !== undefined) {
+    const { schedulerArea } = yield* Effect.promise(() => import("./scheduler_area.ts"))
+    areas.push(schedulerArea(config, config.SCHEDULER_URL, store))
   }
-}
+  if (config.GRAPH_URL !== undefined) {
+    const { mediaArea } = yield* Effect.promise(() => import("./media_area.ts"))
+    const media = yield* mediaArea(config, store)
+    if (media !== undefined) areas.push(media)
+  }
+  return areas
+})
 
 export const serveCommand: Command = {
   path: ["serve"],

@@ -1,16 +1,15 @@
 import { spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { bunPath } from "./bun_path.ts"
+import { bunPath, siblingOf } from "./bun_path.ts"
 import { StackFailed } from "./errors.ts"
 import { identify, isRunning, signal } from "./process_identity.ts"
 import { SERVICES, type Service, type StackState, stackFiles } from "./state.ts"
 
 const ENTRIES: Readonly<Record<Service, string>> = {
-  upstream: "upstream/upstream_main.ts",
-  idp: "idp/idp_main.ts",
-  gateway: "gateway/gateway_main.ts",
+  upstream: "upstream/upstream_main",
+  idp: "idp/idp_main",
+  gateway: "gateway/gateway_main",
 }
 
 /** Milliseconds a process gets to end by itself. */
@@ -19,7 +18,7 @@ const POLL_MS = 20
 
 const startOne = (home: string, service: Service) => {
   const log = openSync(stackFiles(home).log(service), "a", 0o600)
-  const child = spawn(bunPath(), [fileURLToPath(new URL(ENTRIES[service], import.meta.url)), home], {
+  const child = spawn(bunPath(), [siblingOf(import.meta.url, ENTRIES[service]), home], {
     // Its own session and no pipe to us: it survives this process and the shell. It inherits none of the shell's secrets.
     detached: true,
     stdio: ["ignore", log, log],

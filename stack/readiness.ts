@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { type Guard, routesOf } from "../domain/gateway/route_profile.ts"
+import { sendRaw } from "./check/raw_http.ts"
 import { askControl } from "./control.ts"
 import { StackFailed } from "./errors.ts"
 import { lastLines } from "./logs.ts"
@@ -57,9 +58,10 @@ const CANARIES: Readonly<Record<Guard, ReadonlyArray<readonly [path: string, sta
 const refuses: Condition["look"] = async ({ urls, options }) => {
   for (const { prefix, guard } of routesOf(options.gateway, options.variant))
     for (const [path, status] of CANARIES[guard]) {
-      const response = await get(`${urls.proxy}${prefix}${path}`)
-      await response.body?.cancel()
-      if (response.status !== status) return `${prefix}${path} answers ${response.status} instead of ${status}`
+      // Raw, because some runtimes' HTTP clients tell what they are, and a script is not sent to log in.
+      const request = `GET ${prefix}${path} HTTP/1.1\r\nHost: ${new URL(urls.proxy).host}\r\nConnection: close\r\n\r\n`
+      const { statuses } = await sendRaw(urls.proxy, request)
+      if (statuses !== String(status)) return `${prefix}${path} answers ${statuses} instead of ${status}`
     }
   return undefined
 }

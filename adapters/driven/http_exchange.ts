@@ -106,23 +106,22 @@ const failureOf = (request: ExchangeRequest, failure: unknown): ExchangeFailed =
   return failed(request, "network", codes.some((code) => NEVER_SENT.has(code)) ? "no" : "unknown")
 }
 
-// Every convenience is off: ofetch would retry GETs, follow redirects with our token headers, and guess body types.
-const raw = ofetch.create({ retry: 0, redirect: "manual", ignoreResponseError: true, responseType: "stream" })
-
-const open = (request: ExchangeRequest, signal: AbortSignal) =>
-  raw.raw<ReadableStream<Uint8Array>, "stream">(
-    request.query === undefined ? request.url : `${request.url}?${request.query}`,
-    {
-      method: request.method,
-      headers: { ...request.headers },
-      signal,
-      // A pooled connection that died is retried by the runtime for DELETE and PUT; a write is sent once or not at all.
-      ...(request.method === "GET" ? {} : { keepalive: false }),
-      ...(request.body === undefined ? {} : { body: request.body }),
-      ...(request.tls === undefined ? {} : { tls: request.tls }),
-      ...(request.unixSocket === undefined ? {} : { unix: request.unixSocket }),
-    },
-  )
+/**
+ * ofetch's own plain fetch, on purpose: everything it would add to it is what we must not have. It would retry GETs,
+ * follow redirects with our token headers, guess body types, and put the whole URL into its errors.
+ */
+const open = (request: ExchangeRequest, signal: AbortSignal): Promise<Response> =>
+  ofetch.native(request.query === undefined ? request.url : `${request.url}?${request.query}`, {
+    method: request.method,
+    redirect: "manual",
+    signal,
+    ...(request.headers === undefined ? {} : { headers: request.headers }),
+    // A pooled connection that died is retried by the runtime for DELETE and PUT; a write is sent once or not at all.
+    ...(request.method === "GET" ? {} : { keepalive: false }),
+    ...(request.body === undefined ? {} : { body: request.body }),
+    ...(request.tls === undefined ? {} : { tls: request.tls }),
+    ...(request.unixSocket === undefined ? {} : { unix: request.unixSocket }),
+  })
 
 /** The whole body as text. A declared length lets the runtime read it in one go; else the chunks are counted. */
 const readText = async (response: Response, maxBytes: number): Promise<string> => {
@@ -148,26 +147,41 @@ const readText = async (response: Response, maxBytes: number): Promise<string> =
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400
 
+const exchangeOnce = async (request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResponse> => {
+  const response = await open(request, signal)
+  const { status, headers } = response
+  if (isRedirect(status)) {
+    await response.body?.cancel()
+    throw failed(request, "redirected")
+  }
+  return { status, headers, text: await readText(response, request.bodyBytesMax ?? BODY_BYTES_MAX) }
+}
+
+/** One signal for the deadline and for interruption; a timer costs a tenth of a racing program. */
 const sendQuietly = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, ExchangeFailed> =>
-  Effect.tryPromise({
-    try: async (signal): Promise<ExchangeResponse> => {
-      const response = await open(request, signal)
-      const { status, headers } = response
-      if (!isRedirect(status))
-        return { status, headers, text: await readText(response, request.bodyBytesMax ?? BODY_BYTES_MAX) }
-      await response.body?.cancel()
-      return { status, headers, text: "" }
-    },
-    catch: (failure) => failureOf(request, failure),
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: request.timeoutMs,
-      orElse: () => Effect.fail(failed(request, "timeout")),
-    }),
-    Effect.flatMap((answer) =>
-      isRedirect(answer.status) ? Effect.fail(failed(request, "redirected")) : Effect.succeed(answer),
-    ),
-  )
+  Effect.callback((resume) => {
+    const connection = new AbortController()
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      connection.abort()
+    }, request.timeoutMs)
+    const settle = (outcome: Effect.Effect<ExchangeResponse, ExchangeFailed>): void => {
+      clearTimeout(timer)
+      resume(outcome)
+    }
+    exchangeOnce(request, connection.signal).then(
+      (answer) => settle(Effect.succeed(answer)),
+      (failure: unknown) => {
+        if (late) return settle(Effect.fail(failed(request, "timeout")))
+        settle(Effect.fail(failure instanceof ExchangeFailed ? failure : failureOf(request, failure)))
+      },
+    )
+    return Effect.sync(() => {
+      clearTimeout(timer)
+      connection.abort()
+    })
+  })
 
 const describeRequest = (request: ExchangeRequest, secrets: ReadonlyArray<string>) => {
   const { origin, pathname } = new URL(request.url)

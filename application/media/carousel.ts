@@ -143,8 +143,12 @@ export const createCarouselFromItems = Effect.fn("createCarouselFromItems")(func
     () => Effect.void,
   )
   const ready = yield* itemsReady(value.items, items, options)
-  if (!ready) return { state: "still-processing", items } satisfies CarouselResult as CarouselResult
+  if (!ready) {
+    const unready: CarouselResult = { state: "still-processing", items }
+    return unready
+  }
   const containerId = yield* sendCreation(accountId, parentOf(value, items))
   const createdAtMs = yield* Clock.currentTimeMillis
-  return { state: "created", containerId, createdAtMs, items, warnings } satisfies CarouselResult as CarouselResult
+  const made: CarouselResult = { state: "created", containerId, createdAtMs, items, warnings }
+  return made
 })

@@ -1,6 +1,6 @@
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import type { MediaKind } from "../../domain/media/container.ts"
-import { InvalidMedia, OutcomeUnknown, QuotaExhausted } from "../../domain/media/errors.ts"
+import { InvalidMedia, OutcomeUnknown, type PublishBusy, QuotaExhausted } from "../../domain/media/errors.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
 import type { GraphFailure } from "../../domain/media/graph_failure.ts"
 import { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
@@ -8,6 +8,7 @@ import { MediaPolicy } from "../../domain/media/policy.ts"
 import { DEFAULT_WAITING } from "../../domain/media/polling.ts"
 import type { Progress } from "../../domain/media/publish_journal.ts"
 import { decideReconcile, publishReaction } from "../../domain/media/reconcile.ts"
+import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import { containerStatus } from "./containers.ts"
 import { GraphPacing, paced } from "./graph_pacing.ts"
 import { type PublishSession, withPublishSession } from "./publish_session.ts"
@@ -66,6 +67,11 @@ export const checkQuota = Effect.fnUntraced(function* (accountId: string) {
     return yield* new QuotaExhausted({ used, total, retryAfterMs: QUOTA_RETRY_MS })
 })
 
+/** What comes before a publish call: the end of the matter, or the call's number for this container. */
+type Next = { readonly done: PublishResult } | { readonly sends: number }
+
+type HeldFailure = GraphFailure | InvalidMedia | OutcomeUnknown | PublishBusy | StoreUnavailable
+
 type Intended = Extract<Progress, { state: "intended" }>
 
 const published = (containerId: string, mediaId: string | undefined): Progress => ({
@@ -102,7 +108,8 @@ const sendPublish = Effect.fnUntraced(function* (session: PublishSession, contai
   const pacing = yield* GraphPacing
   const { accountId } = session.entry()
   yield* pacing.admit(accountId, "publish")
-  const intended = (lookOnly: boolean): Progress => ({ state: "intended", containerId, sends, lookOnly })
+  const sinceMs = yield* Clock.currentTimeMillis
+  const intended = (lookOnly: boolean): Progress => ({ state: "intended", containerId, sends, sinceMs, lookOnly })
   // A refusal of this call says nothing about an earlier one whose answer was lost.
   const before = session.entry().progress
   const piece = Effect.gen(function* (): Effect.fn.Return<Sent, Effect.Error<ReturnType<PublishSession["update"]>>> {
@@ -132,12 +139,17 @@ const sendPublish = Effect.fnUntraced(function* (session: PublishSession, contai
  * @returns whether the container may be sent again
  * @fails {OutcomeUnknown} when the graph does not tell; nothing was sent
  */
-const reconcile = Effect.fnUntraced(function* (session: PublishSession, intended: Intended, sentNow: number) {
-  const { containerId, sends, lookOnly } = intended
-  for (let look = 1; ; look++) {
+const reconcile = Effect.fnUntraced(function* (
+  session: PublishSession,
+  intended: Intended,
+  sentNow: number,
+): Effect.fn.Return<Next, OutcomeUnknown | PublishBusy | StoreUnavailable, MediaGraphPort | GraphPacing> {
+  const { containerId, sends, sinceMs, lookOnly } = intended
+  for (;;) {
     const status = yield* Effect.result(containerStatus(containerId))
     const seen = Result.isSuccess(status) ? status.success.state : "unreadable"
-    const decision = decideReconcile(seen, { look, sentNow, lookOnly })
+    const elapsedMs = (yield* Clock.currentTimeMillis) - sinceMs
+    const decision = decideReconcile(seen, { elapsedMs, sentNow, lookOnly })
     switch (decision.next) {
       case "published":
         return { done: yield* recordPublished(session, containerId, undefined) }
@@ -153,7 +165,11 @@ const reconcile = Effect.fnUntraced(function* (session: PublishSession, intended
 })
 
 /** Brings a container whose publish call was never made to that call. */
-const whenReady = Effect.fnUntraced(function* (session: PublishSession, containerId: string, options: PublishOptions) {
+const whenReady = Effect.fnUntraced(function* (
+  session: PublishSession,
+  containerId: string,
+  options: PublishOptions,
+): Effect.fn.Return<Next, GraphFailure | InvalidMedia, MediaGraphPort | GraphPacing> {
   const onLook: WaitOptions["onLook"] = (look) =>
     Effect.andThen(
       // Waiting is work: the hold goes on. A lost hold shows at the next step, which is not made then.
@@ -162,9 +178,7 @@ const whenReady = Effect.fnUntraced(function* (session: PublishSession, containe
     )
   const waited = yield* waitUntilReady(containerId, { ...options, onLook })
   if (waited.state === "published") return { done: yield* recordPublished(session, containerId, undefined) }
-  return waited.state === "ready"
-    ? { sends: 1 }
-    : { done: { state: "still-processing", containerId } satisfies PublishResult as PublishResult }
+  return waited.state === "ready" ? { sends: 1 } : { done: { state: "still-processing", containerId } }
 })
 
 /**
@@ -177,17 +191,13 @@ export const publishHeld = Effect.fnUntraced(function* (
   session: PublishSession,
   wanted: string,
   options: PublishOptions,
-) {
+): Effect.fn.Return<PublishResult, HeldFailure, MediaGraphPort | GraphPacing> {
   for (let tries = 1, sentNow = 0; ; tries++, sentNow++) {
     const { progress } = session.entry()
     if (progress.state === "published")
-      return {
-        state: "published",
-        containerId: progress.containerId,
-        mediaId: progress.mediaId,
-      } satisfies PublishResult as PublishResult
+      return { state: "published", containerId: progress.containerId, mediaId: progress.mediaId }
     const containerId = progress.state === "intended" ? progress.containerId : wanted
-    const next = yield* progress.state === "intended"
+    const next: Next = yield* progress.state === "intended"
       ? reconcile(session, progress, sentNow)
       : whenReady(session, containerId, options)
     if ("done" in next) return next.done

@@ -44,13 +44,15 @@ const check = Effect.fnUntraced(function* ({ key, post }: PostRequest, force: bo
   if (isCarousel(post)) {
     const { kind: _carousel, ...rest } = post
     const { value, warnings } = yield* checkCarouselPost(rest, rules, nowMs)
-    return { key, post: { is: "carousel", carousel: value } satisfies Checked as Checked, warnings }
+    const carousel: Checked = { is: "carousel", carousel: value }
+    return { key, post: carousel, warnings }
   }
   const { value, warnings } = yield* checkContainer(post, rules, nowMs)
   if ("isCarouselItem" in value && value.isCarouselItem === true)
     return yield* issue("/isCarouselItem", "item-alone", "a carousel item is not a post")
   yield* checkPublishable(value.kind, force)
-  return { key, post: { is: "single", container: value } satisfies Checked as Checked, warnings }
+  const single: Checked = { is: "single", container: value }
+  return { key, post: single, warnings }
 })
 
 /** Of what the container is made from; the same file signed anew is the same file. */
@@ -160,5 +162,6 @@ export const publishPost = Effect.fn("publishPost")(function* (request: PostRequ
   const waitMs = options.waiting?.budgetMs ?? DEFAULT_WAITING.budgetMs
   const hold = { key: `post:${key}`, accountId, waitMs }
   const result = yield* withPublishSession(hold, (session) => run(session, post, options))
-  return { ...result, key, warnings } satisfies PostResult as PostResult
+  const made: PostResult = { ...result, key, warnings }
+  return made
 })

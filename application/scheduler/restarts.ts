@@ -1,7 +1,7 @@
 import { Clock, Context, Deferred, type Duration, Effect, Layer, Random } from "effect"
 import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import type { RestartError } from "../../domain/scheduler/errors.ts"
-import { checkId, checkPlace, type JobAt } from "../../domain/scheduler/job.ts"
+import { type JobAt, problemWithJobAt } from "../../domain/scheduler/job.ts"
 import { RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
 import type { RestartRules } from "../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
@@ -92,9 +92,8 @@ export const layer = (
       })
 
       const restart = Effect.fn("restartJob")(function* (job: JobAt) {
-        yield* checkId("jobId", job.jobId)
-        yield* checkPlace("region", job.region)
-        if (job.namespace !== undefined) yield* checkPlace("namespace", job.namespace)
+        const problem = problemWithJobAt(job)
+        if (problem !== undefined) return yield* problem
         const record = yield* newRecord(job)
         const accepted = yield* Deferred.make<void, RestartError>()
         // The whole sequence runs behind: a caller that goes away cannot break it in the middle.

@@ -3,8 +3,8 @@ import { NotRunning } from "../../domain/scheduler/errors.ts"
 import type { JobAt, ScaleStatus } from "../../domain/scheduler/job.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
 
-/** Pause between two looks, milliseconds. */
-const PAUSE_MS = 1000
+/** Pause between two looks, milliseconds: doubling, as a job starts either soon or late. */
+const PAUSE_MS = { first: 50, longest: 1000 }
 
 /** What keeps a job from running as wanted, or `undefined` when nothing does. */
 const shortfall = ({ stopped, groups }: ScaleStatus): string | undefined => {
@@ -28,11 +28,11 @@ export const waitUntilRunning = Effect.fn("waitUntilRunning")(function* (
 ) {
   const scheduler = yield* SchedulerPort
   const deadline = (yield* Clock.currentTimeMillis) + timeoutMs
-  for (;;) {
+  for (let pause = PAUSE_MS.first; ; pause = Math.min(pause * 2, PAUSE_MS.longest)) {
     const missing = shortfall(yield* scheduler.scaleStatus(at))
     if (missing === undefined) return
     const left = deadline - (yield* Clock.currentTimeMillis)
     if (left <= 0) return yield* new NotRunning({ jobId: at.jobId, reason: missing })
-    yield* Effect.sleep(Math.min(PAUSE_MS, left))
+    yield* Effect.sleep(Math.min(pause, left))
   }
 })

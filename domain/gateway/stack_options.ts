@@ -55,7 +55,7 @@ const roles = (text: string): Read<ReadonlyArray<string>> => {
 }
 
 /** Why this combination cannot be; empty when it can. */
-const conflicts = (options: StackOptions): ReadonlyArray<string> => {
+export const conflictsOf = (options: StackOptions): ReadonlyArray<string> => {
   const { engine, gateway, database, proxyPort, idpPort, upstreamPort } = options
   const ports = [proxyPort, idpPort, upstreamPort].filter((each) => each !== 0)
   return [
@@ -99,6 +99,6 @@ export const readStackOptions = (
     upstreamPort: read("upstreamPort", port),
     jwtRoles: read("jwtRoles", roles),
   }
-  const all = mistakes.length > 0 ? mistakes : conflicts(options)
+  const all = mistakes.length > 0 ? mistakes : conflictsOf(options)
   return all.length > 0 ? { mistakes: all } : options
 }

@@ -137,9 +137,9 @@ export type CarouselContainer = Readonly<Static<typeof CONTAINER_SCHEMAS.carouse
 /** What a container shall hold. */
 export type Container = ImageContainer | VideoContainer | ReelContainer | CarouselContainer
 
-export type ImageItem = Readonly<Static<typeof ITEM_SCHEMAS.image>>
-export type VideoItem = Readonly<Static<typeof ITEM_SCHEMAS.video>>
-export type ExistingItem = Readonly<Static<typeof ITEM_SCHEMAS.existing>>
+type ImageItem = Readonly<Static<typeof ITEM_SCHEMAS.image>>
+type VideoItem = Readonly<Static<typeof ITEM_SCHEMAS.video>>
+type ExistingItem = Readonly<Static<typeof ITEM_SCHEMAS.existing>>
 
 /** A unit of a carousel: an image, a video, or one that exists already; never a reel (seed 2.3). */
 export type CarouselItem = ImageItem | VideoItem | ExistingItem

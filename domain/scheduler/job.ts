@@ -1,4 +1,3 @@
-import { Effect } from "effect"
 import { InvalidSchedulerArgument } from "./errors.ts"
 
 /** An integer of the scheduler: `bigint` when it is outside ±(2^53-1). */
@@ -62,7 +61,9 @@ export interface JobPlan {
   readonly [field: string]: unknown
 }
 
-const refuse = (argument: string, rule: string) => Effect.fail(new InvalidSchedulerArgument({ argument, rule }))
+const broken = (argument: string, rule: string) => new InvalidSchedulerArgument({ argument, rule })
+
+type Problem = InvalidSchedulerArgument | undefined
 
 /**
  * Checks an id of a job, an allocation or a node, before it becomes a path segment.
@@ -70,41 +71,47 @@ const refuse = (argument: string, rule: string) => Effect.fail(new InvalidSchedu
  * An empty segment, `.` and `..` would be removed from the path and address another resource; a lone surrogate cannot be
  * encoded at all. Every other text is the agent's to judge.
  *
- * @fails {InvalidSchedulerArgument} when the id cannot be one path segment
+ * @returns the broken rule, or `undefined`
  */
-export const checkId = (argument: "jobId" | "allocationId" | "nodeId", id: string) =>
+export const problemWithId = (argument: "jobId" | "allocationId" | "nodeId", id: string): Problem =>
   typeof id !== "string" || id === "" || id === "." || id === ".." || !id.isWellFormed()
-    ? refuse(argument, "must be a non-empty text other than '.' and '..', without lone surrogates")
-    : Effect.void
+    ? broken(argument, "must be a non-empty text other than '.' and '..', without lone surrogates")
+    : undefined
 
-/** @fails {InvalidSchedulerArgument} when a region or namespace cannot be encoded */
-export const checkPlace = (argument: "region" | "namespace", name: string) =>
-  typeof name !== "string" || !name.isWellFormed()
-    ? refuse(argument, "must be a text without lone surrogates")
-    : Effect.void
+const isName = (name: unknown): boolean => typeof name === "string" && name.isWellFormed()
+
+/** @returns the broken rule when the region or the namespace cannot be encoded */
+export const problemWithPlace = ({ region, namespace }: Omit<JobAt, "jobId">): Problem => {
+  if (!isName(region)) return broken("region", "must be a text without lone surrogates")
+  if (namespace !== undefined && !isName(namespace))
+    return broken("namespace", "must be a text without lone surrogates")
+  return undefined
+}
+
+/** @returns the broken rule when no job can be there */
+export const problemWithJobAt = (at: JobAt): Problem => problemWithId("jobId", at.jobId) ?? problemWithPlace(at)
 
 const isCount = (count: unknown): count is number => Number.isSafeInteger(count) && (count as number) >= 0
 
-/** @fails {InvalidSchedulerArgument} unless the count is a whole number from 0 to 2^53-1 */
-export const checkCount = (count: number) =>
-  isCount(count) ? Effect.void : refuse("count", "must be a whole number from 0 to 9007199254740991")
+/** @returns the broken rule unless the count is a whole number from 0 to 2^53-1 */
+export const problemWithCount = (count: number): Problem =>
+  isCount(count) ? undefined : broken("count", "must be a whole number from 0 to 9007199254740991")
 
 /**
  * Checks what would be silently misread: a definition without id, or a count that JSON or the agent would turn into
  * "no count". The rest is the agent's to judge.
  *
- * @fails {InvalidSchedulerArgument} naming the broken rule
+ * @returns the broken rule, or `undefined`
  */
-export const checkDefinition = Effect.fnUntraced(function* (definition: JobDefinition) {
+export const problemWithDefinition = (definition: JobDefinition): Problem => {
   if (typeof definition !== "object" || definition === null || Array.isArray(definition))
-    return yield* refuse("definition", "must be an object")
-  if (typeof definition.ID !== "string") return yield* refuse("definition.ID", "must be a text")
-  yield* checkId("jobId", definition.ID)
+    return broken("definition", "must be an object")
+  if (typeof definition.ID !== "string") return broken("definition.ID", "must be a text")
   const groups = Array.isArray(definition.TaskGroups) ? definition.TaskGroups : []
-  for (const [index, group] of groups.entries())
-    if (typeof group?.Count === "number" && !isCount(group.Count))
-      return yield* refuse(`definition.TaskGroups[${index}].Count`, "must be a whole number, 0 or more")
-})
+  const index = groups.findIndex((group) => typeof group?.Count === "number" && !isCount(group.Count))
+  if (index >= 0) return broken(`definition.TaskGroups[${index}].Count`, "must be a whole number, 0 or more")
+  return problemWithId("jobId", definition.ID)
+}
 
 /** The group's wanted count, or `undefined` when the job has no such group. A count left out means 1, as for the agent. */
 export const groupCount = (definition: JobDefinition, group: string): number | undefined => {

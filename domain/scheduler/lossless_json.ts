@@ -16,7 +16,8 @@ const INTEGER = /^-?\d+$/
 /** An integer value of 16 digits or more: rarely one that only looks like it, inside a string. */
 const LONG_INTEGER = /([:,[]\s*)(-?\d{16,})(?=\s*[,\]}])/g
 /** Marks a long integer while the engine's own parser does the work; not JSON by itself when it lands inside a string. */
-const MARK = "portolan:integer:"
+const MARK = "~portolan:integer:"
+const MARK_FIRST = MARK.charCodeAt(0)
 
 const exact = (digits: string): number | bigint => {
   const value = Number(digits)
@@ -30,14 +31,26 @@ const reviveExactly: Reviver = (_key, value, context) =>
       : BigInt(context.source)
     : value
 
+const restored = (value: unknown): unknown => {
+  if (typeof value === "object") {
+    if (value !== null) restore(value as Record<string, unknown>)
+    return value
+  }
+  return typeof value === "string" && value.charCodeAt(0) === MARK_FIRST && value.startsWith(MARK)
+    ? exact(value.slice(MARK.length))
+    : value
+}
+
 /** Replaces marks by integers in place: the tree was made by the parser a moment ago and nobody else holds it. */
 const restore = (holder: Record<string, unknown> | Array<unknown>): void => {
-  const record = holder as Record<string, unknown>
-  for (const key in record) {
-    const value = record[key]
-    if (typeof value === "object") {
-      if (value !== null) restore(value as Record<string, unknown>)
-    } else if (typeof value === "string" && value.startsWith(MARK)) record[key] = exact(value.slice(MARK.length))
+  if (Array.isArray(holder)) {
+    for (let index = 0; index < holder.length; index++) holder[index] = restored(holder[index])
+    return
+  }
+  for (const key in holder) {
+    const value = holder[key]
+    const next = restored(value)
+    if (next !== value) holder[key] = next
   }
 }
 

@@ -2,9 +2,8 @@ import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { bunPath } from "../bun_path.ts"
+import { bunPath, siblingOf } from "../bun_path.ts"
 import { StackFailed, StackRefused } from "../errors.ts"
 import { redact } from "../service_log.ts"
 import { type StackState, stackFiles } from "../state.ts"
@@ -69,7 +68,7 @@ export const requireDocker = Effect.gen(function* () {
   }
 })
 
-const ENTRY = fileURLToPath(new URL("../plugin/gate_main.ts", import.meta.url))
+const ENTRY = siblingOf(import.meta.url, "../plugin/gate_main")
 
 /** Builds the plugin server as one binary for the containers. */
 export const buildGate = Effect.fnUntraced(function* (outfile: string) {

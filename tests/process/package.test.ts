@@ -37,6 +37,7 @@ const FACES: Readonly<Record<string, string>> = {
   portolan: "openRecords",
   "portolan/scheduler": "createScheduler",
   "portolan/media": "createMedia",
+  "portolan/stack": "createStack",
 }
 
 const importing = (faces: ReadonlyArray<string>): string =>
@@ -49,7 +50,7 @@ const importing = (faces: ReadonlyArray<string>): string =>
 
 /** The faces that do not serve HTTP run on Node, too. */
 const NODE = ["npx", "-y", "node@22"]
-const NODE_FACES = ["portolan/scheduler", "portolan/media"]
+const NODE_FACES = ["portolan/scheduler", "portolan/media", "portolan/stack"]
 
 describe("the packed library", () => {
   test("holds every face that package.json names, with types, and no source or test", () => {
@@ -88,4 +89,30 @@ describe("the packed library", () => {
       stdout: `${manifest.version}\n`,
     })
   })
+
+  for (const [runtime, command] of [
+    ["Bun", [process.execPath]],
+    ["Deno", ["npx", "-y", "deno@2.9.6", "run", "-A", "--node-modules-dir=manual"]],
+    ["Node", ["node"]],
+  ] as const)
+    test(`its stack comes up, refuses what it should and goes down again under ${runtime}`, () => {
+      const home = join(folder, `home-${runtime}`)
+      const script = `stack-${runtime}.mjs`
+      writeFileSync(
+        join(folder, script),
+        `import { createStack } from "portolan/stack"
+const stack = createStack({ home: ${JSON.stringify(home)} })
+await stack.up({ proxyPort: 0, idpPort: 0, upstreamPort: 0 })
+const { different, asExpected } = await stack.check()
+const { state } = await stack.status()
+const refused = await stack.up({ database: "postgres" }).catch((failure) => failure.code)
+process.stdout.write(JSON.stringify({ state, different, many: asExpected > 300, refused, down: await stack.down() }))`,
+      )
+      const { exitCode, stdout, stderr } = run([...command, script], folder)
+      expect({ exitCode, error: exitCode === 0 ? "" : stderr, stdout }).toEqual({
+        exitCode: 0,
+        error: "",
+        stdout: JSON.stringify({ state: "healthy", different: 0, many: true, refused: "STACK_REFUSED", down: true }),
+      })
+    }, 90_000)
 })

@@ -47,14 +47,17 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
     if (!answer.ok) throw new Error(`Keycloak answered ${answer.status}: ${await answer.text()}`)
   }
 
-  /** The realm of the Docker engine, under a name of this run; the gateway's port is not known yet. */
+  /** The realm of the Docker engine, under a name of this run. */
   const importRealm = (name: string) => {
     const document = realmImport(REALM.name, secrets, ["http://127.0.0.1:*"])
     const { components: _keys, ...withoutKeys } = document as typeof document & { components?: unknown }
     const ids = { users: document.users.map(({ ...user }) => ({ ...user, id: randomUUID() })) }
     const clients = document.clients.map((client) => ({
       ...client,
-      ...("redirectUris" in client ? { redirectUris: ["*"] } : {}),
+      // The gateway's port is not known yet.
+      ...("redirectUris" in client
+        ? { redirectUris: ["*"], attributes: { ...client.attributes, "post.logout.redirect.uris": "+" } }
+        : {}),
     }))
     return admin("POST", "", { ...(name === realm ? document : withoutKeys), ...ids, clients, realm: name })
   }
@@ -133,7 +136,8 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
         const { url, status } = await browser.logIn(page, secrets.userPassword)
         expect([url, status]).toEqual([page, 200])
         const session = browser.cookie(page, "portolan_session")
-        await browser.open(`${gateway.url}/oidc/logout`)
+        const out = await browser.open(`${gateway.url}/oidc/logout`)
+        expect(new URL(out.url).pathname).not.toContain("/logout")
         const before = await gateway.hits()
         const again = await fetch(page, { redirect: "manual", headers: { cookie: `portolan_session=${session}` } })
         expect([again.status, await gateway.hits()]).toEqual([302, before])

@@ -100,11 +100,11 @@ describe("requests", () => {
       await scheduler.getDefinition("a")
       await scheduler.runJob({ ID: "a", Name: "a" })
       await scheduler.scaleJob("a", 2)
-      await scheduler.restartJob("a")
       await scheduler.deleteJob("a")
       fake.script(replyJson({ MemoryStats: { RSS: 1 }, CpuStats: {} }), replyJson([]))
       await scheduler.allocationStats(ALLOCATION)
       await scheduler.getAllocations("n")
+      await scheduler.restartJob("a")
       await scheduler.close()
       return fake.requests.slice(before)
     }

@@ -25,21 +25,21 @@ export interface TestService {
   readonly stop: () => Promise<void>
 }
 
-interface TestServiceOptions
-  extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "scheduler">> {
+interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas">> {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
   readonly idleTimeoutS?: number
 }
 
-/** Counts every call of the repository. */
+/** Counts every run of a program of the repository. */
 const counted = (repository: RecordRepository["Service"], count: () => void): RecordRepository["Service"] => {
   const through =
-    <Args extends ReadonlyArray<unknown>, A>(method: (...args: Args) => A) =>
-    (...args: Args): A => {
-      count()
-      return method(...args)
-    }
+    <Args extends ReadonlyArray<unknown>, A, E>(method: (...args: Args) => Effect.Effect<A, E>) =>
+    (...args: Args): Effect.Effect<A, E> =>
+      Effect.suspend(() => {
+        count()
+        return method(...args)
+      })
   return {
     list: through(repository.list),
     get: through(repository.get),
@@ -67,7 +67,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
     ...(options.extend === undefined ? {} : { extend: options.extend }),
-    ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
+    ...(options.areas === undefined ? {} : { areas: options.areas }),
   })
   const listener = listen(service.front, {
     hostname: "127.0.0.1",

@@ -25,7 +25,7 @@ export interface ModelAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export type ModelParameters = Readonly<Record<string, string>>
+type ModelParameters = Readonly<Record<string, string>>
 
 /** A call as the graph sees it. */
 export interface ModelCall {
@@ -45,7 +45,7 @@ export interface ModelContainer {
 }
 
 /** A visible post. */
-export interface ModelPost {
+interface ModelPost {
   readonly mediaId: string
   readonly containerId: string
   readonly accountId: string

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Layer, Option, Redacted } from "effect"
 import { mediaUrlsOf } from "../../../domain/media/container.ts"
 import type { GraphAddress } from "../../../domain/media/graph_address.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
@@ -12,6 +12,7 @@ import { secretsInUrl } from "../../../domain/media/media_url.ts"
 import { makeScrub, REDACTED, type Scrub } from "../../../domain/media/secrets.ts"
 import { type ExchangeFailed, send } from "../http_exchange.ts"
 import * as wire from "./wire.ts"
+import * as answers from "./wire_answers.ts"
 
 export interface HttpGraphOptions {
   readonly address: GraphAddress
@@ -86,7 +87,7 @@ const make = (options: HttpGraphOptions) => {
       text: answer.text,
       header: (name: string) => answer.headers.get(name) ?? undefined,
     }
-    return yield* wire.readAnswer(request.operation, told, scrub, read(scrub)).pipe(
+    return yield* answers.readAnswer(request.operation, told, scrub, read(scrub)).pipe(
       Effect.tap(() => log(request, { status: answer.status }, startedAt)),
       Effect.tapError(({ kind, graphCode, subcode, traceId }) =>
         log(request, { status: answer.status, kind, graphCode, subcode, traceId }, startedAt),
@@ -110,26 +111,33 @@ const make = (options: HttpGraphOptions) => {
     createContainer: Effect.fnUntraced(function* (call) {
       const token = yield* tokenFor("create")
       const request = yield* wire.creation(call, address, token, { placement, targetBytesMax })
-      return yield* exchange(request, [Redacted.value(token), ...secretsOf(call)], () => wire.readId)
+      return yield* exchange(request, [Redacted.value(token), ...secretsOf(call)], () => answers.readId)
     }),
     readContainer: (containerId) =>
       withToken({ operation: "status", method: "GET", path: [containerId] }, [wire.STATUS_FIELDS], (scrub) =>
-        wire.readStatus(containerId, scrub),
+        answers.readStatus(containerId, scrub),
       ),
     publishContainer: ({ accountId, containerId }) =>
       withToken(
         { operation: "publish", method: "POST", path: [accountId, "media_publish"] },
         [["creation_id", containerId]],
-        () => wire.readId,
+        () => answers.readId,
       ),
     readPublishingLimit: (accountId) =>
       withToken(
         { operation: "limit", method: "GET", path: [accountId, "content_publishing_limit"] },
         [wire.LIMIT_FIELDS],
-        () => wire.readLimit,
+        () => answers.readLimit,
       ),
-    requestAppToken: (app) =>
-      exchange(wire.appToken(address, app), [Redacted.value(app.appSecret)], () => wire.readToken),
+    requestAppToken: Effect.fnUntraced(function* (app) {
+      const token = yield* Effect.option(options.accessToken)
+      const known = Option.isSome(token) ? [Redacted.value(token.value)] : []
+      return yield* exchange(
+        wire.appToken(address, app),
+        [Redacted.value(app.appSecret), ...known],
+        () => answers.readToken,
+      )
+    }),
     // Its length is the only thing the real token adds to what is shown; without one, a masked one stands in.
     preview: (call) =>
       Effect.flatMap(
@@ -138,7 +146,7 @@ const make = (options: HttpGraphOptions) => {
       ),
     probe: ({ method, path, parameters }) => {
       const line = { operation: "probe", method, path: path === "" ? [] : path.split("/") } as const
-      return withToken(line, parameters, () => (body) => ({ id: wire.readId(body) })).pipe(
+      return withToken(line, parameters, () => (body) => ({ id: answers.readId(body) })).pipe(
         Effect.map(
           ({ value }: GraphAnswer<{ readonly id: string | undefined }>): ProbeAnswer => ({
             status: 200,

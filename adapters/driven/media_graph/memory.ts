@@ -7,6 +7,7 @@ import { parametersOf } from "../../../domain/media/parameters.ts"
 import { makeScrub, REDACTED, type Scrub } from "../../../domain/media/secrets.ts"
 import type { GraphModel, ModelCall } from "./graph_model.ts"
 import * as wire from "./wire.ts"
+import * as answers from "./wire_answers.ts"
 
 const ADDRESS = { origin: "memory://graph", prefix: "", apiVersion: "v1.0" }
 const PLACEMENT: wire.Placement = { parameters: "query", token: "query" }
@@ -31,7 +32,7 @@ const make = (model: GraphModel, targetBytesMax: number) => {
     const scrub = makeScrub([...secrets, call.parameters["client_secret"] ?? ""])
     const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body)
     const header = (name: string) => answer.headers?.[name]
-    return yield* wire.readAnswer(call.operation, { status: answer.status, text, header }, scrub, read(scrub))
+    return yield* answers.readAnswer(call.operation, { status: answer.status, text, header }, scrub, read(scrub))
   })
 
   const preview: MediaGraphPort["Service"]["preview"] = (call) =>
@@ -41,16 +42,16 @@ const make = (model: GraphModel, targetBytesMax: number) => {
     createContainer: Effect.fnUntraced(function* (call) {
       yield* preview(call)
       const parameters = byName(parametersOf(call.container))
-      return yield* ask({ operation: "create", subject: call.accountId, parameters }, () => wire.readId)
+      return yield* ask({ operation: "create", subject: call.accountId, parameters }, () => answers.readId)
     }),
     readContainer: (containerId) =>
       ask({ operation: "status", subject: containerId, parameters: byName([wire.STATUS_FIELDS]) }, (scrub) =>
-        wire.readStatus(containerId, scrub),
+        answers.readStatus(containerId, scrub),
       ),
     publishContainer: ({ accountId, containerId }) =>
-      ask({ operation: "publish", subject: accountId, parameters: { creation_id: containerId } }, () => wire.readId),
+      ask({ operation: "publish", subject: accountId, parameters: { creation_id: containerId } }, () => answers.readId),
     readPublishingLimit: (accountId) =>
-      ask({ operation: "limit", subject: accountId, parameters: byName([wire.LIMIT_FIELDS]) }, () => wire.readLimit),
+      ask({ operation: "limit", subject: accountId, parameters: byName([wire.LIMIT_FIELDS]) }, () => answers.readLimit),
     requestAppToken: ({ appId, appSecret }) =>
       ask(
         {
@@ -58,11 +59,11 @@ const make = (model: GraphModel, targetBytesMax: number) => {
           subject: "",
           parameters: { client_id: appId, client_secret: Redacted.value(appSecret) },
         },
-        () => wire.readToken,
+        () => answers.readToken,
       ),
     preview,
     probe: ({ path, parameters }) =>
-      ask({ operation: "probe", subject: path, parameters: byName(parameters) }, () => wire.readId).pipe(
+      ask({ operation: "probe", subject: path, parameters: byName(parameters) }, () => answers.readId).pipe(
         Effect.map(({ value }) => ({ status: 200, kind: "Accepted", id: value }) as const),
         Effect.catchIf(
           ({ status }) => status !== undefined,

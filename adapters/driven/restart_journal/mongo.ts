@@ -16,7 +16,26 @@ interface Entry {
   readonly record: string
 }
 
-const COLLECTION = "restarts"
+/** Says who takes over one lease that is over. */
+interface Claim {
+  readonly _id: string
+  readonly until: number
+}
+
+const RESTARTS = "restarts"
+const CLAIMS = "restart_claims"
+const DUPLICATE_KEY = 11000
+
+/** False when there is a document of this `_id` already. */
+const insertOnce = async (claims: Collection<Claim>, claim: Claim): Promise<boolean> => {
+  try {
+    await claims.insertOne(claim)
+    return true
+  } catch (failure) {
+    if (failure instanceof Error && "code" in failure && failure.code === DUPLICATE_KEY) return false
+    throw failure
+  }
+}
 
 const jobKey = ({ jobId, region, namespace, group }: RestartRecord): string =>
   JSON.stringify([jobId, region, namespace ?? null, group])
@@ -41,21 +60,27 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { run } = yield* MongoConnection
     const on = <A>(operation: (entries: Collection<Entry>) => Promise<A>) =>
-      run((db: Db) => operation(db.collection<Entry>(COLLECTION)))
+      run((db: Db) => operation(db.collection<Entry>(RESTARTS)))
     yield* on((entries) => entries.createIndex({ endpoint: 1, createdAt: 1 }))
 
-    /** Takes one free record after another: each is taken by one owner, however many ask at once. */
-    const claimAll = async (entries: Collection<Entry>, free: Filter<Entry>, { owner, until }: Lease) => {
+    /**
+     * Takes every free record. Of several owners who saw the same lease end, the one wins whose claim on that very lease
+     * is inserted: a unique `_id` holds everywhere, while servers that only speak the protocol find and update in two
+     * steps. Claims are swept once they are over; whoever comes late then finds the lease changed.
+     */
+    const claimAll = async (db: Db, free: Filter<Entry>, now: number, { owner, until }: Lease) => {
+      const entries = db.collection<Entry>(RESTARTS)
+      const claims = db.collection<Claim>(CLAIMS)
+      await claims.deleteMany({ until: { $lt: now } })
       const claimed: Array<RestartRecord> = []
-      for (;;) {
-        const entry = await entries.findOneAndUpdate(
-          free,
-          { $set: { owner, leaseUntil: until } },
-          { sort: { createdAt: 1 } },
-        )
-        if (entry === null) return claimed
-        claimed.push(decode(entry))
+      for (const seen of await entries.find(free).sort({ createdAt: 1 }).toArray()) {
+        const { _id, owner: before, leaseUntil } = seen
+        if (!(await insertOnce(claims, { _id: `${_id}@${before}@${leaseUntil}`, until }))) continue
+        const lease = { $set: { owner, leaseUntil: until } }
+        const { matchedCount } = await entries.updateOne({ _id, owner: before, leaseUntil }, lease)
+        if (matchedCount === 1) claimed.push(decode(seen))
       }
+      return claimed
     }
 
     return RestartJournal.of({
@@ -86,8 +111,8 @@ export const layer = Layer.effect(
       release: (owner) =>
         Effect.asVoid(on((entries) => entries.updateMany({ owner }, { $set: { owner: "", leaseUntil: 0 } }))),
       claim: (endpoint, now, lease) =>
-        on((entries) =>
-          claimAll(entries, { endpoint, stuck: false, leaseUntil: { $lt: now }, owner: { $ne: lease.owner } }, lease),
+        run((db) =>
+          claimAll(db, { endpoint, stuck: false, leaseUntil: { $lt: now }, owner: { $ne: lease.owner } }, now, lease),
         ),
       settle: (restarted) =>
         Effect.asVoid(

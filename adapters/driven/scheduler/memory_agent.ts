@@ -56,16 +56,16 @@ export const makeMemoryAgent = (options: MemoryAgentOptions = {}): MemoryAgent =
         ...(candidates.length === 0 ? { status: 404, headers: {}, body: "" } : text(405, "Invalid method")),
         index: 0,
       }
-    const { value, index = jobs.index, read } = route.answer(route.path.exec(path)?.[1] ?? "", request, nowMs)
+    const { value, index, read } = route.answer(route.path.exec(path)?.[1] ?? "", request, nowMs)
     return {
       status: 200,
       headers: {
         "content-type": "application/json",
-        "x-nomad-index": String(index),
+        ...(index === undefined ? {} : { "x-nomad-index": String(index) }),
         ...(read ? { "x-nomad-knownleader": "true", "x-nomad-lastcontact": "0" } : {}),
       },
       body: stringifyLossless(value),
-      index: read ? index : Number.POSITIVE_INFINITY,
+      index: read && index !== undefined ? index : Number.POSITIVE_INFINITY,
     }
   }
 

@@ -21,6 +21,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 }
 /** A route's answer before it has a status line. */
 export interface Found {
   readonly value: unknown
+  /** Absent for what the client side of an agent answers: it has no index. */
   readonly index?: number
   /** A read carries the header fields of a query. */
   readonly read: boolean
@@ -135,7 +136,11 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
     {
       method: /^GET$/,
       path: /^\/v1\/jobs$/,
-      answer: () => ({ value: [...jobs.jobs.values()].map(({ definition }) => definition), read: true }),
+      answer: () => ({
+        value: [...jobs.jobs.values()].map(({ definition }) => definition),
+        index: jobs.index,
+        read: true,
+      }),
     },
     {
       method: /^(POST|PUT)$/,
@@ -160,6 +165,7 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
             NextPeriodicLaunch: null,
             Warnings: "",
           },
+          index: jobs.index,
           read: false,
         }
       },
@@ -191,7 +197,11 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
     {
       method: /^GET$/,
       path: /^\/v1\/job\/(.+)\/scale$/s,
-      answer: (id, request, nowMs) => ({ value: scaleStatus(jobOf(id, request), nowMs), read: true }),
+      answer: (id, request, nowMs) => ({
+        value: scaleStatus(jobOf(id, request), nowMs),
+        index: jobs.index,
+        read: true,
+      }),
     },
     {
       method: /^GET$/,

@@ -1,11 +1,17 @@
 import { Effect, Schedule, type Scope, Stream } from "effect"
 import * as errors from "../../../domain/scheduler/errors.ts"
-import { checkCount, checkDefinition, checkId, checkPlace, type JobReceipt } from "../../../domain/scheduler/job.ts"
+import {
+  type JobReceipt,
+  problemWithCount,
+  problemWithDefinition,
+  problemWithId,
+  problemWithJobAt,
+  problemWithPlace,
+} from "../../../domain/scheduler/job.ts"
 import {
   type BlockingQuery,
   type EventBatch,
   type EventSubscription,
-  type Place,
   SchedulerPort,
   type Snapshot,
 } from "../../../domain/scheduler/scheduler_port.ts"
@@ -89,15 +95,16 @@ const callOf = (request: wire.WireRequest) => ({
   path: request.path,
 })
 
-const checkPoll = (poll: BlockingQuery | undefined) =>
+const problemWithPoll = (poll: BlockingQuery | undefined) =>
   poll !== undefined && !(poll.waitMs >= 0 && poll.waitMs <= WAIT_MAX_MS)
-    ? Effect.fail(new errors.InvalidSchedulerArgument({ argument: "waitMs", rule: `must be 0 to ${WAIT_MAX_MS}` }))
-    : Effect.void
+    ? new errors.InvalidSchedulerArgument({ argument: "waitMs", rule: `must be 0 to ${WAIT_MAX_MS}` })
+    : undefined
 
-const checkAt = Effect.fnUntraced(function* (place: Place) {
-  yield* checkPlace("region", place.region)
-  if (place.namespace !== undefined) yield* checkPlace("namespace", place.namespace)
-})
+/** Goes on with the call when there is no problem with its arguments. */
+const unless = <A>(
+  problem: errors.InvalidSchedulerArgument | undefined,
+  call: () => Effect.Effect<A, errors.SchedulerError>,
+): Effect.Effect<A, errors.SchedulerError> => (problem === undefined ? Effect.suspend(call) : Effect.fail(problem))
 
 /** A request that cannot be written as JSON (a cycle, `NaN`) is the caller's mistake. */
 const plan = (make: () => wire.WireRequest) =>
@@ -105,6 +112,9 @@ const plan = (make: () => wire.WireRequest) =>
     try: make,
     catch: () => new errors.InvalidSchedulerArgument({ argument: "definition", rule: "must have a JSON form" }),
   })
+
+const valueIn = <A, E>(read: Effect.Effect<Snapshot<A>, E>): Effect.Effect<A, E> =>
+  Effect.map(read, ({ value }) => value)
 
 /** The port's operations over a transport: check, request, answer. */
 export const makePort = (transport: Transport, options: WirePortOptions): SchedulerPort["Service"] => {
@@ -124,26 +134,27 @@ export const makePort = (transport: Transport, options: WirePortOptions): Schedu
           }),
         )
 
-  const call = Effect.fnUntraced(function* <A>(
-    request: wire.WireRequest,
-    reader: (text: string) => answers.Reading<A>,
-  ) {
+  const send = (request: wire.WireRequest) => {
     const exchange = Effect.flatMap(transport.send(request), (answer) =>
       answer.status >= 200 && answer.status < 300
         ? Effect.succeed(answer)
         : Effect.fail(refused(request, answer.status, answer.text)),
     )
-    const answer = yield* options.retries === 0
+    return options.retries === 0
       ? exchange
       : Effect.retry(exchange, {
           schedule: Schedule.upTo(BACKOFF, { times: options.retries }),
           while: mayRepeat(request),
         })
-    const value = yield* read(request, answer, reader(answer.text))
-    const index = answers.readIndex(answer.index)
-    const snapshot: Snapshot<A> = index === undefined ? { value } : { value, index }
-    return snapshot
-  })
+  }
+
+  const call = <A>(request: wire.WireRequest, reader: (text: string) => answers.Reading<A>) =>
+    Effect.flatMap(send(request), (answer) =>
+      Effect.map(read(request, answer, reader(answer.text)), (value): Snapshot<A> => {
+        const index = answers.readIndex(answer.index)
+        return index === undefined ? { value } : { value, index }
+      }),
+    )
 
   const change = Effect.fnUntraced(function* (request: wire.WireRequest) {
     const { value: receipt } = yield* call<JobReceipt>(request, answers.readReceipt)
@@ -192,50 +203,36 @@ export const makePort = (transport: Transport, options: WirePortOptions): Schedu
   return SchedulerPort.of({
     endpoint: transport.endpoint,
     scaleGroup: options.scaleGroup,
-    getDefinition: Effect.fnUntraced(function* (at, poll) {
-      yield* checkId("jobId", at.jobId)
-      yield* checkAt(at)
-      yield* checkPoll(poll)
-      return yield* call(wire.getDefinition(at, poll), answers.readDefinition)
-    }),
-    runJob: Effect.fnUntraced(function* (definition, place) {
-      yield* checkDefinition(definition)
-      yield* checkAt(place)
-      return yield* change(yield* plan(() => wire.runJob(definition, place)))
-    }),
-    planJob: Effect.fnUntraced(function* (definition, place) {
-      yield* checkDefinition(definition)
-      yield* checkAt(place)
-      const { value } = yield* call(yield* plan(() => wire.planJob(definition, place)), answers.readPlan)
-      return value
-    }),
-    scaleJob: Effect.fnUntraced(function* (to) {
-      yield* checkId("jobId", to.jobId)
-      yield* checkAt(to)
-      yield* checkCount(to.count)
-      return yield* change(wire.scaleJob(to))
-    }),
-    deleteJob: Effect.fnUntraced(function* (at) {
-      yield* checkId("jobId", at.jobId)
-      yield* checkAt(at)
-      return yield* change(wire.deleteJob(at))
-    }),
-    scaleStatus: Effect.fnUntraced(function* (at) {
-      yield* checkId("jobId", at.jobId)
-      yield* checkAt(at)
-      return (yield* call(wire.scaleStatus(at), answers.readScaleStatus)).value
-    }),
-    allocationStats: Effect.fnUntraced(function* (at) {
-      yield* checkId("allocationId", at.allocationId)
-      yield* checkAt(at)
-      return (yield* call(wire.allocationStats(at), answers.readStats)).value
-    }),
-    getAllocations: Effect.fnUntraced(function* (at, poll) {
-      yield* checkId("nodeId", at.nodeId)
-      yield* checkAt(at)
-      yield* checkPoll(poll)
-      return yield* call(wire.getAllocations(at, poll), answers.readAllocations)
-    }),
+    getDefinition: (at, poll) =>
+      unless(problemWithJobAt(at) ?? problemWithPoll(poll), () =>
+        call(wire.getDefinition(at, poll), answers.readDefinition),
+      ),
+    runJob: (definition, place) =>
+      unless(problemWithDefinition(definition) ?? problemWithPlace(place), () =>
+        Effect.flatMap(
+          plan(() => wire.runJob(definition, place)),
+          change,
+        ),
+      ),
+    planJob: (definition, place) =>
+      unless(problemWithDefinition(definition) ?? problemWithPlace(place), () =>
+        Effect.flatMap(
+          plan(() => wire.planJob(definition, place)),
+          (request) => valueIn(call(request, answers.readPlan)),
+        ),
+      ),
+    scaleJob: (to) => unless(problemWithJobAt(to) ?? problemWithCount(to.count), () => change(wire.scaleJob(to))),
+    deleteJob: (at) => unless(problemWithJobAt(at), () => change(wire.deleteJob(at))),
+    scaleStatus: (at) =>
+      unless(problemWithJobAt(at), () => valueIn(call(wire.scaleStatus(at), answers.readScaleStatus))),
+    allocationStats: (at) =>
+      unless(problemWithId("allocationId", at.allocationId) ?? problemWithPlace(at), () =>
+        valueIn(call(wire.allocationStats(at), answers.readStats)),
+      ),
+    getAllocations: (at, poll) =>
+      unless(problemWithId("nodeId", at.nodeId) ?? problemWithPlace(at) ?? problemWithPoll(poll), () =>
+        call(wire.getAllocations(at, poll), answers.readAllocations),
+      ),
     events,
   })
 }

@@ -66,7 +66,7 @@ const RESTART_LOOK_MS = 200
 /** Waits until the job's restart is over; fails when it is stuck. */
 const untilBack = Effect.fnUntraced(function* (jobId: string) {
   for (;;) {
-    const mine = (yield* useCases.unfinishedRestarts()).filter((each) => each.jobId === jobId)
+    const mine = (yield* useCases.unfinishedRestarts).filter((each) => each.jobId === jobId)
     const stuck = mine.find(({ state }) => state === "stuck")
     if (stuck !== undefined) return yield* new RestartStuck({ jobId, lastError: stuck.lastError ?? "no reason known" })
     if (mine.length === 0) return
@@ -149,7 +149,7 @@ export const jobCommands = (provide: SchedulerProviders) => {
       summary: "Lists restarts that are pending or stuck",
       positionals: [],
       run: () =>
-        Effect.map(provide.restarts(useCases.unfinishedRestarts()), (restarts) =>
+        Effect.map(provide.restarts(useCases.unfinishedRestarts), (restarts) =>
           done(
             restarts.length === 0
               ? "None"

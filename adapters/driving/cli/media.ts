@@ -1,4 +1,4 @@
-import { Effect, type Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { createCarouselFromItems } from "../../../application/media/carousel.ts"
 import {
   containerStatus,
@@ -13,18 +13,21 @@ import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { type Look, waitUntilReady } from "../../../application/media/wait_until_ready.ts"
 import type { MediaKind } from "../../../domain/media/container.ts"
-import type { CarouselIncomplete, MediaIssue } from "../../../domain/media/errors.ts"
+import { CarouselIncomplete, type MediaIssue } from "../../../domain/media/errors.ts"
 import type { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { type Arguments, type Command, type CommandError, type Report, type Terminal, WrongUsage } from "./command.ts"
 import { CREATIONS, type Creation, optionHelp, parserOptions, readCreation } from "./media_options.ts"
 import { textTable } from "./text_table.ts"
 
-type MediaServices = MediaGraphPort | PublishJournal | GraphPacing
+type GraphServices = MediaGraphPort | GraphPacing
 
 /** What the commands are run with; read from the environment only when a command runs. */
 export interface MediaTools {
-  readonly services: Layer.Layer<MediaServices, CommandError>
+  /** What every command needs. */
+  readonly graph: Layer.Layer<GraphServices, CommandError>
+  /** The store's journal; opened only by what publishes. */
+  readonly journal: Layer.Layer<PublishJournal, CommandError>
   readonly accountId: string | undefined
   readonly appId: string | undefined
   readonly appSecret: Redacted.Redacted | undefined
@@ -158,10 +161,13 @@ const creation = (kind: Creation, tools: Tools): Command => {
             ? asDryRun(accountId, input)
             : key === undefined
               ? created(kind, accountId, input, args.terminal)
-              : asPost(key, accountId, input, args.terminal)
+              : Effect.provide(asPost(key, accountId, input, args.terminal), ready.journal)
         return yield* program.pipe(
-          Effect.catchTag("CarouselIncomplete", (error) => Effect.succeed(incompleteReport(error))),
-          Effect.provide(ready.services),
+          Effect.catchIf(
+            (error) => error instanceof CarouselIncomplete,
+            (error) => Effect.succeed(incompleteReport(error)),
+          ),
+          Effect.provide(ready.graph),
         )
       }),
   }
@@ -175,12 +181,12 @@ const status = (tools: Tools): Command => ({
   details: ["--wait: look until it is ready, at most five minutes"],
   run: ({ positionals: [containerId = ""], options, terminal }) =>
     Effect.gen(function* () {
-      const { services } = yield* tools
+      const { graph } = yield* tools
       if (options["wait"] !== true) {
-        const seen = yield* Effect.provide(containerStatus(containerId), services)
+        const seen = yield* Effect.provide(containerStatus(containerId), graph)
         return { json: seen, text: seen.detail === undefined ? seen.state : `${seen.state}: ${seen.detail}` }
       }
-      const waited = yield* Effect.provide(waitUntilReady(containerId, watching(terminal)), services)
+      const waited = yield* Effect.provide(waitUntilReady(containerId, watching(terminal)), graph)
       return { json: waited, text: waited.state, exitCode: waited.state === "still-processing" ? STILL : 0 }
     }),
 })
@@ -208,7 +214,7 @@ const publishing = (tools: Tools): Command => ({
         ...(kind === undefined ? {} : { kind: kind as MediaKind }),
       }
       const options = { ...watching(args.terminal), force: args.options["force"] === true }
-      const result = yield* Effect.provide(publish(call, options), ready.services)
+      const result = yield* publish(call, options).pipe(Effect.provide(Layer.merge(ready.graph, ready.journal)))
       const report: Report =
         result.state === "published"
           ? { json: result, text: `Published: ${result.mediaId ?? "media id unknown"}` }
@@ -226,7 +232,7 @@ const limit = (tools: Tools): Command => ({
   run: (args) =>
     Effect.gen(function* () {
       const ready = yield* tools
-      const found = yield* Effect.provide(publishingLimit(yield* accountOf(args, ready)), ready.services)
+      const found = yield* Effect.provide(publishingLimit(yield* accountOf(args, ready)), ready.graph)
       const hours = found.periodS === undefined ? "" : ` in ${found.periodS / 3600} h`
       return { json: found, text: `${found.used} of ${found.total ?? "an unknown number"}${hours}` }
     }),
@@ -240,10 +246,10 @@ const appToken = (tools: Tools): Command => ({
   details: ["Needs GRAPH_URL, GRAPH_API_VERSION, GRAPH_APP_ID and GRAPH_APP_SECRET."],
   run: () =>
     Effect.gen(function* () {
-      const { services, appId, appSecret } = yield* tools
+      const { graph, appId, appSecret } = yield* tools
       if (appId === undefined || appSecret === undefined)
         return yield* new WrongUsage({ rule: "GRAPH_APP_ID and GRAPH_APP_SECRET are required by 'media app-token'" })
-      const token = Redacted.value(yield* Effect.provide(requestAppToken({ appId, appSecret }), services))
+      const token = Redacted.value(yield* Effect.provide(requestAppToken({ appId, appSecret }), graph))
       return { json: { accessToken: token }, text: token }
     }),
 })
@@ -262,7 +268,7 @@ const probe = (tools: Tools): Command => ({
       const ready = yield* tools
       const accountId = yield* accountOf(args, ready)
       const files = { imageUrl: wordOf(args, "image-url"), videoUrl: wordOf(args, "video-url") }
-      const answers = yield* Effect.provide(probeGraph(accountId, files), ready.services)
+      const answers = yield* Effect.provide(probeGraph(accountId, files), ready.graph)
       const rows = answers.map(({ question, outcome, answer }) => [question, outcome, answer])
       return { json: answers, text: textTable(["question", "outcome", "answer"], rows) }
     }),

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto"
 import type { Access } from "../../../domain/identity/claims.ts"
 import type { Eventually } from "./answer.ts"
 
@@ -32,7 +31,7 @@ export const requestInfo = (request: Carrier): RequestInfo => {
   const known = request[INFO]
   if (known !== undefined) return known
   const given = request.headers.get("x-request-id")
-  const id = given !== null && REQUEST_ID_REGEXP.test(given) ? given : randomUUID()
+  const id = given !== null && REQUEST_ID_REGEXP.test(given) ? given : crypto.randomUUID()
   const info: RequestInfo = { id, route: undefined, rules: NO_RULES, bound: undefined }
   request[INFO] = info
   return info

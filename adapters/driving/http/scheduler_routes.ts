@@ -107,7 +107,7 @@ export const schedulerRoutes = (parts: {
     answer(
       request,
       200,
-      Effect.map(jobs.unfinishedRestarts(), (restarts) => restarts.map(describeRestart)),
+      Effect.map(jobs.unfinishedRestarts, (restarts) => restarts.map(describeRestart)),
     )
   const refuse =
     (allow: string): CollectionHandler =>

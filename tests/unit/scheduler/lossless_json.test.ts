@@ -46,11 +46,11 @@ describe("lossless JSON", () => {
     for (const text of [
       '{"a":"x:9007199254740993,"}',
       '["[9007199254740993]"]',
-      '["portolan:integer:9007199254740993"]',
+      '["~portolan:integer:9007199254740993"]',
     ])
       equal(stringifyLossless(parseLossless(text)), text)
-    deepEqual(parseLossless('{"a":"portolan:integer:1","b":9007199254740993}'), {
-      a: "portolan:integer:1",
+    deepEqual(parseLossless('{"a":"~portolan:integer:1","b":9007199254740993}'), {
+      a: "~portolan:integer:1",
       b: 9007199254740993n,
     })
   })
