@@ -3,6 +3,8 @@ import { type Command, EXIT, runCommand, type Terminal } from "../adapters/drivi
 import type { schedulerCommands } from "./scheduler_commands.ts"
 import { VERSION } from "./version.ts"
 
+const MEDIA = ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"]
+
 type SchedulerCommands = typeof schedulerCommands
 
 /** The commands of the scheduler, by area. */
@@ -23,6 +25,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import("./serve_command.ts")).demoCommand,
   token: async () => (await import("./token_command.ts")).tokenCommand,
   config: async () => (await import("./config_command.ts")).configCommand,
+  "stack up": async () => (await import("./stack_commands.ts")).upCommand,
+  "stack status": async () => (await import("./stack_commands.ts")).statusCommand,
+  "stack logs": async () => (await import("./stack_commands.ts")).logsCommand,
+  "stack token": async () => (await import("./stack_commands.ts")).tokenCommand,
+  "stack down": async () => (await import("./stack_commands.ts")).downCommand,
+  "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
+  ...Object.fromEntries(
+    MEDIA.map((word) => [`media ${word}`, async () => (await import("./media_command.ts")).mediaCommand(word)]),
+  ),
   ...commandsOf("jobs", ["get", "run", "plan", "scale", "restart", "restarts", "delete", "wait"]),
   ...commandsOf("allocations", ["stats", "list"]),
 }

@@ -11,7 +11,7 @@ import { type Answerer, makeAnswerer } from "../adapters/driving/http/answer.ts"
 import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
-import { type StoreChoice, storeOf } from "./layers.ts"
+import { type StoreChoice, storeOf } from "./store.ts"
 
 export {
   type CollectionHandler,

@@ -3,7 +3,9 @@ import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
 import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
 import { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
 import { InvalidConfiguration, readEnvironment } from "./config.ts"
-import { schedulerArea, schedulerClient, schedulerMistake, storeLayer } from "./layers.ts"
+import { schedulerClient, schedulerServices } from "./scheduler_area.ts"
+import { setupMistake } from "./setup_mistake.ts"
+import { storeLayer } from "./store.ts"
 
 const unconfigured = new InvalidConfiguration({
   mistakes: [{ variable: "SCHEDULER_URL", rule: "is required by 'jobs' and 'allocations'" }],
@@ -18,7 +20,7 @@ const logging = Layer.mergeAll(
 
 /** A setup that can never work is a mistake in the environment. */
 const asMistake = <E>(error: E): E | InvalidConfiguration =>
-  error instanceof InvalidSchedulerSetup ? new InvalidConfiguration({ mistakes: [schedulerMistake(error)] }) : error
+  error instanceof InvalidSchedulerSetup ? setupMistake(error) : error
 
 const provide: SchedulerProviders = {
   client: (program) =>
@@ -30,9 +32,9 @@ const provide: SchedulerProviders = {
   restarts: (program) =>
     Effect.gen(function* () {
       const config = yield* readEnvironment
-      const area = schedulerArea(config, storeLayer(config))
-      if (area === undefined) return yield* unconfigured
-      return yield* Effect.provide(program, Layer.provideMerge(area.layer, logging))
+      if (config.SCHEDULER_URL === undefined) return yield* unconfigured
+      const services = schedulerServices(config, config.SCHEDULER_URL, storeLayer(config))
+      return yield* Effect.provide(program, Layer.provideMerge(services, logging))
     }).pipe(Effect.mapError(asMistake)),
 }
 

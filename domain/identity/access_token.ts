@@ -52,7 +52,7 @@ const isFor = (payload: TokenObject, audience: string): boolean => {
 }
 
 const refusedByKind = (kind: TokenKind, rules: TokenRules): RefusalReason | undefined => {
-  if (kind === "access" || (kind === "untyped" && rules.requireTyp !== true)) return undefined
+  if (kind === (rules.kind ?? "access") || (kind === "untyped" && rules.requireTyp !== true)) return undefined
   return kind === "bound" ? "bound" : "kind"
 }
 
@@ -66,7 +66,7 @@ const refusedByParties = (payload: TokenObject, rules: TokenRules): RefusalReaso
 }
 
 /**
- * Judges what a token says, once its signature holds, as an access token of the realm.
+ * Judges what a token says, once its signature holds, as a token of the realm: an access token unless the rules want another kind.
  *
  * `sub`, `iat`, `jti`, `kid` and `azp` are not required: lightweight tokens lack them.
  *

@@ -13,6 +13,8 @@ export interface TokenRules {
   readonly clockToleranceS?: number
   /** Refuse a token without a `typ` claim. */
   readonly requireTyp?: boolean
+  /** The kind of token wanted; access tokens when absent. */
+  readonly kind?: "access" | "id"
 }
 
 /** A larger tolerance would keep dead tokens alive rather than forgive a clock. */

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Layer, Redacted } from "effect"
 import * as journal from "../../adapters/driven/restart_journal/memory.ts"
 import * as httpScheduler from "../../adapters/driven/scheduler/http.ts"
+import { makeAnswerer } from "../../adapters/driving/http/answer.ts"
+import { schedulerRoutes } from "../../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../../application/scheduler/restarts.ts"
+import { makeArea } from "../../bootstrap/area.ts"
 import { RESTART_RULES } from "../../domain/scheduler/restart_plan.ts"
 import { expectProblem } from "../support/expect_problem.ts"
 import { type FakeAgent, reply, startFakeAgent } from "../support/fake_agent.ts"
@@ -23,12 +26,21 @@ beforeAll(async () => {
     debug: true,
   })
   service = await startService({
-    scheduler: {
-      layer: restarts
-        .layer({ ...RESTART_RULES, delayMs: 300 }, "5 seconds")
-        .pipe(Layer.provideMerge(client), Layer.provide(journal.layer)),
-      roles: ["operator"],
-    },
+    areas: [
+      makeArea(
+        restarts
+          .layer({ ...RESTART_RULES, delayMs: 300 }, "5 seconds")
+          .pipe(Layer.provideMerge(client), Layer.provide(journal.layer)),
+        (context, { guard }) => ({
+          mounts: [
+            {
+              prefix: "/scheduler",
+              routes: [schedulerRoutes({ guard, answerer: makeAnswerer(context), roles: ["operator"] })],
+            },
+          ],
+        }),
+      ),
+    ],
   })
 })
 afterAll(async () => {

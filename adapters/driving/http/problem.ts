@@ -1,12 +1,21 @@
 import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
+import type { MediaError } from "../../../domain/media/errors.ts"
 import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
 import type { SchedulerError } from "../../../domain/scheduler/errors.ts"
+import { describeMedia } from "./media_problem.ts"
 import type { HttpRefusal } from "./refusal.ts"
 import { requestInfo } from "./request_info.ts"
 import { describeSchedulerError } from "./scheduler_problem.ts"
 
 /** Every error a route can answer with. A new one does not compile until {@link describe} knows it. */
-export type ServiceError = RecordsError | Unauthenticated | Forbidden | KeysUnavailable | SchedulerError | HttpRefusal
+export type ServiceError =
+  | RecordsError
+  | SchedulerError
+  | MediaError
+  | Unauthenticated
+  | Forbidden
+  | KeysUnavailable
+  | HttpRefusal
 
 /** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
 export interface Problem {
@@ -16,6 +25,8 @@ export interface Problem {
   readonly detail: string
   readonly errors?: ReadonlyArray<Issue>
   readonly headers?: Readonly<Record<string, string>>
+  /** Extension members of this error alone. */
+  readonly extra?: Readonly<Record<string, unknown>>
 }
 
 /** Name of the protection space in `WWW-Authenticate` (RFC 9110 section 11.5). */
@@ -25,6 +36,7 @@ const REALM = "portolan"
 const RETRY_AFTER_S = "2"
 
 const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
+  INVALID_HOST: [400, "Invalid host"],
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_JSON: [400, "Invalid JSON"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
@@ -40,6 +52,12 @@ export const INTERNAL: Problem = {
   code: "INTERNAL",
   title: "Internal error",
   detail: "Something unexpected happened; the service's log knows it by the request id",
+}
+
+const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
+  // Whoever is too slow is not waited for any longer (RFC 9110 section 15.5.9).
+  if (code === "REQUEST_TIMEOUT") return { headers: { connection: "close" } }
+  return allow === undefined ? {} : { headers: { allow } }
 }
 
 /** The one place that turns an error into a status and a body. */
@@ -99,6 +117,14 @@ export const describe = (error: ServiceError): Problem => {
         detail: "Tokens cannot be judged now: the realm's keys cannot be fetched",
         headers: { "retry-after": RETRY_AFTER_S, "cache-control": "no-store" },
       }
+    case "InvalidMedia":
+    case "RequestTargetTooLong":
+    case "CarouselIncomplete":
+    case "OutcomeUnknown":
+    case "PublishBusy":
+    case "QuotaExhausted":
+    case "GraphFailure":
+      return describeMedia(error)
     case "InvalidSchedulerArgument":
     case "SchedulerUnreachable":
     case "SchedulerTimeout":
@@ -123,7 +149,7 @@ export const describe = (error: ServiceError): Problem => {
         code: error.code,
         title,
         detail: error.detail,
-        ...(error.allow === undefined ? {} : { headers: { allow: error.allow } }),
+        ...refusalHeaders(error),
       }
     }
   }
@@ -136,7 +162,7 @@ export const describe = (error: ServiceError): Problem => {
  */
 export const problemResponse = (request: Request, problem: Problem): Response => {
   const { id } = requestInfo(request)
-  const { status, code, title, detail, errors } = problem
+  const { status, code, title, detail, errors, extra } = problem
   const body = {
     type: `urn:portolan:error:${code}`,
     title,
@@ -145,6 +171,7 @@ export const problemResponse = (request: Request, problem: Problem): Response =>
     instance: `urn:portolan:request:${id}`,
     code,
     ...(errors === undefined ? {} : { errors }),
+    ...extra,
     requestId: id,
   }
   return new Response(JSON.stringify(body), {

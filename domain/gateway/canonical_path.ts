@@ -1,0 +1,69 @@
+/**
+ * The one form of a request target: what routes and policies look at is what the upstream receives.
+ *
+ * Gateways have been bypassed because the policy read one spelling of a path and the upstream another. So a spelling that
+ * another reader could understand differently is refused, and what is left has exactly one.
+ */
+export interface CanonicalTarget {
+  /** Starts with `/`; merged slashes, unreserved characters decoded, other escapes in upper case. */
+  readonly path: string
+  /** Query without `?`, untouched; `undefined` when there is none, empty when only `?` was sent. */
+  readonly query: string | undefined
+}
+
+/** `malformed`: no valid URI (400). `ambiguous`: valid, but readers disagree on what it names (403). */
+export type TargetRefusal = "malformed" | "ambiguous"
+
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#\s]*/i
+/** RFC 3986 `pchar` and `/`; the backslash is let through here because some readers take it for a slash. */
+const PATH_TEXT = /^\/(?:[\w.~!$&'()*+,;=:@/\\-]|%[0-9a-f]{2})*$/i
+/** What may stand in a query on the wire: visible ASCII without `#`. */
+const QUERY_TEXT = /^[!"$-~]*$/
+const ESCAPE = /%([0-9a-f]{2})/gi
+const UNRESERVED = /[\w.~-]/
+/** Escaped control characters, NUL among them, end a name early for some readers. */
+const ESCAPED_CONTROL = /%(?:[01][0-9a-f]|7f)/i
+/** An escaped slash, a backslash, or an escape of an escape: one more decoding would make another path. */
+const SECOND_MEANING = /%2f|%5c|\\|%25[0-9a-f]{2}/i
+/** A segment some reader resolves away: `.` or `..`, alone or before path parameters. */
+const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3b)/i
+
+const isUtf8 = (path: string): boolean => {
+  try {
+    // Overlong and broken sequences throw, unlike with lenient decoders that turn %c0%ae into a dot.
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const decodeUnreserved = (path: string): string =>
+  path.replace(ESCAPE, (escaped, hex: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16))
+    return UNRESERVED.test(character) ? character : escaped.toUpperCase()
+  })
+
+/**
+ * Reads a request target as it came over the wire.
+ *
+ * @param raw origin form (`/a?b`) or absolute form (`http://host/a?b`, whose host is ignored)
+ * @returns the canonical target, or why there is none
+ * @see RFC 9112 section 3.2; RFC 3986 section 6.2.2; gateway notes sections 1.4 and 3 (cases 1 to 11)
+ */
+export const canonicalTarget = (raw: string): CanonicalTarget | TargetRefusal => {
+  const target = raw.replace(ABSOLUTE_FORM, "")
+  const cut = target.indexOf("?")
+  const query = cut === -1 ? undefined : target.slice(cut + 1)
+  const written = (cut === -1 ? target : target.slice(0, cut)) || (ABSOLUTE_FORM.test(raw) ? "/" : "")
+  if (!PATH_TEXT.test(written) || ESCAPED_CONTROL.test(written) || !isUtf8(written)) return "malformed"
+  if (query !== undefined && !QUERY_TEXT.test(query)) return "malformed"
+  const path = decodeUnreserved(written).replace(/\/{2,}/g, "/")
+  // Looked for after decoding: %25%32e becomes %252e only then.
+  if (SECOND_MEANING.test(path)) return "ambiguous"
+  return path.split("/").some((segment) => DOT_SEGMENT.test(segment)) ? "ambiguous" : { path, query }
+}
+
+/** True when `path` is `prefix` itself or lies below it; `/api` does not hold `/apix`. */
+export const isUnder = (path: string, prefix: string): boolean =>
+  path.startsWith(prefix) && (path.length === prefix.length || prefix === "/" || path[prefix.length] === "/")

@@ -1,0 +1,50 @@
+import type { CanonicalTarget } from "./canonical_path.ts"
+
+/** A request as it arrived, before anything was believed. */
+export interface GatewayRequest {
+  readonly method: string
+  /** Request target as on the wire: not decoded, not normalised. */
+  readonly rawTarget: string
+  /** Every header line: name in lower case, value. Repeated names stay repeated. */
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+}
+
+/** A request whose target has one meaning. */
+export interface ReadRequest extends GatewayRequest {
+  readonly target: CanonicalTarget
+}
+
+/** Every value of a header, in order. */
+export const headerValues = ({ headers }: GatewayRequest, name: string): ReadonlyArray<string> => {
+  const values: Array<string> = []
+  for (const [each, value] of headers) if (each === name) values.push(value)
+  return values
+}
+
+/** The value of a header that may come once; of several the first. */
+export const headerValue = ({ headers }: GatewayRequest, name: string): string | undefined => {
+  for (const [each, value] of headers) if (each === name) return value
+  return undefined
+}
+
+/** Name and value of one `name=value` of a `Cookie` header. */
+const readPair = (pair: string): readonly [name: string, value: string] => {
+  const cut = pair.indexOf("=")
+  return [pair.slice(0, Math.max(cut, 0)).trim(), pair.slice(cut + 1).trim()]
+}
+
+/** The value of a cookie; `undefined` also when several cookies have the name, as a planted one may be among them. */
+export const cookieValue = (request: GatewayRequest, name: string): string | undefined => {
+  const values = headerValues(request, "cookie")
+    .flatMap((line) => line.split(";"))
+    .map(readPair)
+    .filter(([each]) => each === name)
+    .map(([, value]) => value)
+  return values.length === 1 ? values[0] : undefined
+}
+
+/** A `Cookie` header without the named cookies; `undefined` when none is left. */
+export const withoutCookies = (line: string, names: ReadonlyArray<string>): string | undefined => {
+  const kept = line.split(";").filter((pair) => !names.includes(readPair(pair)[0]))
+  return kept.length === 0 ? undefined : kept.join(";").trim()
+}

@@ -1,0 +1,48 @@
+import { Base64 } from "effect/encoding"
+import { realmRoles } from "../identity/claims.ts"
+import type { TokenObject } from "../identity/token_kind.ts"
+import type { Header } from "./verdict.ts"
+
+// Servers that hand headers on as variables make `_` of `-`, so the spelling with `_` is the same name to them.
+const IDENTITY_NAME =
+  /^x[-_](userinfo|id[-_]token|access[-_]token|credential[-_]identifier|consumer[-_].*|authenticated[-_].*|anonymous[-_]consumer)$/
+
+/** True for a header that says who the caller is: only the gateway may set it. Names are in lower case. */
+export const isIdentityHeader = (name: string): boolean => IDENTITY_NAME.test(name)
+
+/** Names a client's spelling of an identity header must not get through with; for gateways that clear by name. */
+export const IDENTITY_HEADERS: ReadonlyArray<string> = [
+  "x-userinfo",
+  "x-id-token",
+  "x-access-token",
+  "x-credential-identifier",
+  "x-consumer-id",
+  "x-consumer-custom-id",
+  "x-consumer-username",
+  "x-consumer-groups",
+  "x-authenticated-userid",
+  "x-authenticated-groups",
+  "x-authenticated-scope",
+  "x-anonymous-consumer",
+]
+
+const SHOWN_CLAIMS = ["sub", "preferred_username", "name", "email", "azp"] as const
+const PLAIN = /^[\x21-\x7e]{1,256}$/
+
+/**
+ * Says who is asking, in headers no claim can break out of: a value that is not plain ASCII is dropped or encoded.
+ *
+ * @param payload claims of a verified token
+ */
+export const identityHeaders = (payload: TokenObject): ReadonlyArray<Header> => {
+  const { sub } = payload
+  const shown = Object.fromEntries(
+    SHOWN_CLAIMS.flatMap((name) => (typeof payload[name] === "string" ? [[name, payload[name]]] : [])),
+  )
+  const roles = [...realmRoles(payload)].filter((role) => PLAIN.test(role) && !role.includes(","))
+  return [
+    ["x-userinfo", Base64.encode(JSON.stringify(shown))],
+    ...(typeof sub === "string" && PLAIN.test(sub) ? [["x-credential-identifier", sub] as const] : []),
+    ...(roles.length > 0 ? [["x-authenticated-groups", roles.join(", ")] as const] : []),
+  ]
+}

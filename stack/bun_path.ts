@@ -1,0 +1,13 @@
+import { createRequire } from "node:module"
+import { dirname, extname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** The Bun that runs the stack's processes and builds its binary, also when another runtime called the library. */
+export const bunPath = (): string =>
+  process.versions.bun === undefined
+    ? join(dirname(createRequire(import.meta.url).resolve("bun/package.json")), "bin", "bun.exe")
+    : process.execPath
+
+/** Path of a module beside another; in the published package both are JavaScript. */
+export const siblingOf = (moduleUrl: string, name: string): string =>
+  fileURLToPath(new URL(`${name}${extname(new URL(moduleUrl).pathname)}`, moduleUrl))

@@ -1,0 +1,126 @@
+import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { Effect } from "effect"
+import { bunPath, siblingOf } from "../bun_path.ts"
+import { StackFailed, StackRefused } from "../errors.ts"
+import { redact } from "../service_log.ts"
+import { type StackState, stackFiles } from "../state.ts"
+import { dockerFiles } from "./files.ts"
+
+interface Ran {
+  readonly exitCode: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a program and gathers what it says; one that cannot be started counts as 127, as in a shell. */
+const run = (program: string, words: ReadonlyArray<string>): Effect.Effect<Ran> =>
+  Effect.callback((resume) => {
+    const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] })
+    let [out, err] = ["", ""]
+    child.stdout.on("data", (chunk: Buffer) => {
+      out += chunk.toString()
+    })
+    child.stderr.on("data", (chunk: Buffer) => {
+      err += chunk.toString()
+    })
+    child.once("error", ({ message }) => resume(Effect.succeed({ exitCode: 127, out, err: message })))
+    child.once("close", (code) => resume(Effect.succeed({ exitCode: code ?? 1, out, err })))
+    return Effect.sync(() => child.kill())
+  })
+
+const LINES_SHOWN = 20
+
+const tail = ({ out, err }: Ran): ReadonlyArray<string> =>
+  `${out}\n${err}`.trim().split("\n").slice(-LINES_SHOWN).map(redact)
+
+const compose = (home: string, project: string, ...words: ReadonlyArray<string>): Effect.Effect<Ran> =>
+  run("docker", [
+    "compose",
+    "--project-name",
+    project,
+    "--file",
+    join(stackFiles(home).docker, "compose.yml"),
+    ...words,
+  ])
+
+/** Name of the compose project of a home folder. */
+export const projectOf = (home: string): string =>
+  `portolan-${createHash("sha256").update(home).digest("hex").slice(0, 12)}`
+
+/**
+ * Finds out whether the engine can be used at all, before anything is written.
+ *
+ * @fails {StackRefused} when Docker or its compose plugin does not answer
+ */
+export const requireDocker = Effect.gen(function* () {
+  for (const words of [
+    ["version", "--format", "{{.Server.Version}}"],
+    ["compose", "version"],
+  ]) {
+    const { exitCode } = yield* run("docker", words)
+    if (exitCode !== 0)
+      return yield* new StackRefused({
+        reasons: [`\`docker ${words[0]}\` does not answer: the docker engine needs it`],
+      })
+  }
+})
+
+const ENTRY = siblingOf(import.meta.url, "../plugin/gate_main")
+
+/** Builds the plugin server as one binary for the containers. */
+export const buildGate = Effect.fnUntraced(function* (outfile: string) {
+  const target = process.platform === "linux" ? [] : [`--target=bun-linux-${process.arch}`]
+  const built = yield* run(bunPath(), ["build", "--compile", "--minify", ...target, ENTRY, "--outfile", outfile])
+  if (built.exitCode !== 0)
+    return yield* new StackFailed({ part: "gateway", reason: "its plugin server could not be built", log: tail(built) })
+})
+
+/** Writes what the containers are made from and start with, into a folder only its owner can enter. */
+const writeFiles = (home: string, state: StackState): void => {
+  const folder = stackFiles(home).docker
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  chmodSync(folder, 0o700)
+  for (const [path, text] of dockerFiles(state)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    // The containers' users are others; the folder around keeps everybody else out.
+    writeFileSync(join(folder, path), text, { mode: 0o644 })
+  }
+}
+
+/**
+ * Starts the containers.
+ *
+ * @fails {StackFailed} with the last words of the tool when an image cannot be had or a container does not start
+ */
+export const startContainers = Effect.fnUntraced(function* (home: string, state: StackState) {
+  writeFiles(home, state)
+  yield* buildGate(join(stackFiles(home).docker, "gate"))
+  const started = yield* compose(home, projectOf(home), "up", "--detach", "--build", "--remove-orphans")
+  if (started.exitCode !== 0)
+    return yield* new StackFailed({ part: "docker", reason: "the containers did not start", log: tail(started) })
+})
+
+/**
+ * Stops and removes the containers, their volumes and their network.
+ *
+ * @fails {StackFailed} when Docker does not do it
+ */
+export const stopContainers = Effect.fnUntraced(function* (home: string, project: string) {
+  const stopped = yield* compose(home, project, "down", "--volumes", "--remove-orphans")
+  if (stopped.exitCode !== 0)
+    return yield* new StackFailed({ part: "docker", reason: "the containers could not be removed", log: tail(stopped) })
+})
+
+/** The last lines the containers wrote, secrets hidden. */
+export const containerLogs = Effect.fnUntraced(function* (
+  home: string,
+  project: string,
+  service: string | undefined,
+  lines: number,
+) {
+  const words = ["logs", "--no-color", "--tail", String(lines), ...(service === undefined ? [] : [service])]
+  return (yield* compose(home, project, ...words)).out.trimEnd().split("\n").map(redact)
+})

@@ -1,0 +1,42 @@
+import type { Line, Route } from "../../domain/gateway/route_profile.ts"
+import { ALLOWED } from "../plugin/judge_event.ts"
+import { PLUGIN } from "../plugin/plugin_info.ts"
+
+/** Name and port of a service as the other containers reach it. */
+export const UPSTREAM_ADDRESS = "http://upstream:8900"
+
+/**
+ * Runs after every other plugin. A plugin server that is dead, slow or broken is to the gateway a line in its log, after
+ * which the request would go on: not without the word the policies give last.
+ */
+const SENTINEL = {
+  name: "post-function",
+  config: {
+    access: [
+      `if kong.ctx.shared.${ALLOWED.name} ~= '${ALLOWED.value}' then return kong.response.exit(500, { message = 'authorization did not run' }) end`,
+    ],
+  },
+} as const
+
+/** A route's path as the line's router reads it: a regular expression that ends at a segment boundary. */
+const routePath = (line: Line, { prefix }: Route): string => `${line === "3.9" ? "~" : ""}${prefix}(?:/|$)`
+
+/** The gateway's declarative configuration: a route per prefix, each with the policies and the sentinel. */
+export const kongConfig = (line: Line, routes: ReadonlyArray<Route>) => ({
+  _format_version: line === "3.9" ? "3.0" : "2.1",
+  services: [
+    {
+      name: "upstream",
+      url: UPSTREAM_ADDRESS,
+      retries: 0,
+      routes: routes.map((route) => ({
+        name: route.prefix.slice(1),
+        paths: [routePath(line, route)],
+        // The policies set the path they judged; the gateway's own cutting would be a second reading of it.
+        strip_path: false,
+        preserve_host: false,
+        plugins: [{ name: PLUGIN.Name, config: {} }, SENTINEL],
+      })),
+    },
+  ],
+})

@@ -1,0 +1,26 @@
+import { resolve } from "node:path"
+import { Effect } from "effect"
+import { readState, removeState } from "./state.ts"
+import { stopParts } from "./stop_parts.ts"
+import { withLock } from "./with_lock.ts"
+
+/**
+ * Stops the stack and forgets its state; the logs stay. Without a stack there is nothing to do, and that is fine.
+ *
+ * @returns whether there was one
+ * @fails {StackFailed} when containers cannot be removed; the state is kept then
+ * @fails {StackRefused} while another command is starting or stopping the stack
+ */
+export const down = Effect.fn("stack.down")(function* (homeFolder: string) {
+  const home = resolve(homeFolder)
+  return yield* withLock(
+    home,
+    Effect.gen(function* () {
+      const state = readState(home)
+      if (state === undefined) return false
+      yield* stopParts(home, state)
+      removeState(home)
+      return true
+    }),
+  )
+})

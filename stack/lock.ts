@@ -1,0 +1,53 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { identify, isRunning, type ProcessIdentity } from "./process_identity.ts"
+
+const ownerOf = (path: string): ProcessIdentity | undefined => {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as ProcessIdentity
+  } catch {
+    return undefined
+  }
+}
+
+const isHeld = (path: string): boolean => {
+  const owner = ownerOf(path)
+  return owner !== undefined && isRunning(owner)
+}
+
+/** A link appears with its whole content or not at all, and never over another one. */
+const linked = (draft: string, path: string): boolean => {
+  try {
+    linkSync(draft, path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Moves the lock of an owner that has ended out of the way; a live one that was caught instead is put back. */
+const clearDead = (path: string): void => {
+  const aside = `${path}.${process.pid}.dead`
+  try {
+    renameSync(path, aside)
+  } catch {
+    return
+  }
+  if (isHeld(aside)) linked(aside, path)
+  rmSync(aside, { force: true })
+}
+
+/**
+ * Takes a lock file, also from an owner that has ended.
+ *
+ * @returns what gives it back, or `undefined` while another process holds it
+ */
+export const takeLock = (path: string): (() => void) | undefined => {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (!isHeld(path)) clearDead(path)
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, JSON.stringify(identify(process.pid)), { mode: 0o600 })
+  const taken = linked(draft, path)
+  rmSync(draft, { force: true })
+  return taken ? () => rmSync(path, { force: true }) : undefined
+}

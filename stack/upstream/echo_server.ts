@@ -1,0 +1,48 @@
+import { createServer, type Server } from "node:http"
+import { answerControl, isControl } from "../control.ts"
+
+/** Characters of a body repeated in the answer. */
+const ECHOED_MAX = 64 * 1024
+
+/** What the upstream received, as it tells its caller. */
+export interface Echo {
+  /** Raw request target. */
+  readonly path: string
+  readonly method: string
+  /** Header lines in order, names in lower case. */
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  /** Bytes of the body. */
+  readonly length: number
+  readonly body: string
+}
+
+const pairs = (raw: ReadonlyArray<string>): Array<readonly [string, string]> =>
+  Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at]?.toLowerCase() ?? "", raw[2 * at + 1] ?? ""] as const)
+
+/** The upstream: answers every request with what it received, and counts. */
+export const echoServer = (controlSecret: string): Server => {
+  let hits = 0
+  return createServer((request, response) => {
+    if (isControl(request.headers, controlSecret))
+      return answerControl(request, response, { service: "upstream", pid: process.pid, hits })
+    hits++
+    const chunks: Array<Buffer> = []
+    let length = 0
+    request.on("data", (chunk: Buffer) => {
+      if (length < ECHOED_MAX) chunks.push(chunk)
+      length += chunk.length
+    })
+    request.on("error", () => response.destroy())
+    request.on("end", () => {
+      const echo: Echo = {
+        path: request.url ?? "",
+        method: request.method ?? "",
+        headers: pairs(request.rawHeaders),
+        length,
+        body: Buffer.concat(chunks).toString("utf8", 0, ECHOED_MAX),
+      }
+      response.setHeader("content-type", "application/json")
+      response.end(JSON.stringify(echo))
+    })
+  })
+}

@@ -1,0 +1,60 @@
+// The embedded gateway in this process, with an upstream and an identity provider of the test's choice.
+import type { Server } from "node:http"
+import { Layer, ManagedRuntime } from "effect"
+import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
+import { askControl } from "../../stack/control.ts"
+import { gatewayServer } from "../../stack/gateway/gateway_server.ts"
+import { policyPorts } from "../../stack/gateway/policy_ports.ts"
+import { listen } from "../../stack/loopback.ts"
+import { echoServer } from "../../stack/upstream/echo_server.ts"
+
+const CONTROL = "control-word-of-the-test"
+
+const portOf = (server: Server): number => (server.address() as { port: number }).port
+
+export const serveOn = async (server: Server): Promise<string> => {
+  await listen(server, 0)
+  return `http://127.0.0.1:${portOf(server)}`
+}
+
+export interface LocalGatewayOptions {
+  readonly settings: Omit<GatewaySettings, "publicUrl">
+  /** Base address of the realm as the gateway reaches it. */
+  readonly realmUrl: string
+  readonly webSecret?: string
+  /** Another upstream than the echoing one. */
+  readonly upstream?: Server
+}
+
+export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", upstream }: LocalGatewayOptions) => {
+  const behind = upstream ?? echoServer(CONTROL)
+  const upstreamUrl = await serveOn(behind)
+  const runtime = ManagedRuntime.make(Layer.orDie(policyPorts({ realmUrl, webSecret })))
+  // The public address is known once a port is taken.
+  const known = { ...settings, publicUrl: "http://127.0.0.1" }
+  const log: Array<Readonly<Record<string, unknown>>> = []
+  const gateway = gatewayServer(runtime, {
+    settings: known,
+    upstreamUrl,
+    controlSecret: CONTROL,
+    log: (entry) => void log.push(entry),
+  })
+  const url = await serveOn(gateway)
+  known.publicUrl = url
+  return {
+    url,
+    log,
+    hits: async (): Promise<number> => {
+      const report = await askControl(upstreamUrl, CONTROL)
+      if (typeof report === "string") throw new Error(report)
+      return report.hits
+    },
+    stop: async () => {
+      for (const server of [gateway, behind]) {
+        server.closeAllConnections()
+        server.close()
+      }
+      await runtime.dispose()
+    },
+  }
+}
