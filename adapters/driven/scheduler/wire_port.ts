@@ -19,7 +19,7 @@ import { refusalOf } from "./refusals.ts"
 import * as wire from "./wire.ts"
 import * as answers from "./wire_answers.ts"
 
-export interface WireAnswer {
+interface WireAnswer {
   readonly status: number
   readonly text: string
   /** `X-Nomad-Index`, when there is one. */
@@ -27,7 +27,7 @@ export interface WireAnswer {
 }
 
 /** An answer whose body comes bit by bit. */
-export interface WireStream {
+interface WireStream {
   readonly status: number
   readonly chunks: Stream.Stream<Uint8Array, errors.SchedulerError>
 }
