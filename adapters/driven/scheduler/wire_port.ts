@@ -61,6 +61,9 @@ const mayReconnect = (error: errors.SchedulerError): boolean =>
   error._tag === "SchedulerRateLimited" ||
   error._tag === "SchedulerFailed"
 
+/** Agents send a heartbeat every 30 seconds: a connection that is silent for two of them is dead. */
+const SILENCE = "75 seconds"
+
 /** Pause before an event stream is opened again after its end: 0.25 s, doubling up to 15 s, from the start after each event. */
 const RECONNECT = Schedule.min([Schedule.exponential("250 millis"), Schedule.spaced("15 seconds")]).pipe(
   Schedule.jittered,
@@ -169,7 +172,8 @@ export const makePort = (transport: Transport, options: WirePortOptions): Schedu
       Effect.gen(function* () {
         const request = wire.events(subscription)
         const { status, chunks } = yield* transport.open(request)
-        const text = chunks.pipe(Stream.decodeText)
+        const silent = () => Stream.fail(new errors.SchedulerConnectionLost({ ...callOf(request), applied: "no" }))
+        const text = chunks.pipe(Stream.timeoutOrElse({ duration: SILENCE, orElse: silent }), Stream.decodeText)
         if (status !== 200) {
           const body = yield* Stream.mkString(text)
           return yield* refused(request, status, body)
