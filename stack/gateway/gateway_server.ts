@@ -1,5 +1,5 @@
 import { type BunRequest, type Server, serve } from "bun"
-import { Effect, type ManagedRuntime } from "effect"
+import { type Context, Effect, Exit } from "effect"
 import { decide, type GatewayPorts } from "../../domain/gateway/decide.ts"
 import type { GatewayRequest } from "../../domain/gateway/gateway_request.ts"
 import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
@@ -8,6 +8,9 @@ import { CONTROL_HEADER, isControlWord, type ServiceReport } from "../control.ts
 import { LOOPBACK } from "../loopback.ts"
 import { forward } from "./forward.ts"
 import { rawTargetOf, SEGMENT_PATTERNS, UNSEEN_TARGET } from "./raw_target.ts"
+
+/** Seconds a connection may be silent. */
+const IDLE_S = 60
 
 export interface GatewayServerOptions {
   readonly settings: GatewaySettings
@@ -44,16 +47,24 @@ const answer = (verdict: Exclude<Verdict, { kind: "forward" }>): Response => {
  * Starts the embedded gateway on the loopback interface: every request is judged by the policies and then refused,
  * redirected or forwarded.
  *
- * @param runtime holds the policies' ports, built once
+ * @param context holds the policies' ports, built once
  */
 export const startGateway = (
-  runtime: ManagedRuntime.ManagedRuntime<GatewayPorts, never>,
+  context: Context.Context<GatewayPorts>,
   { settings, upstreamUrl, controlSecret, port, log }: GatewayServerOptions,
 ): Server<undefined> => {
   let hits = 0
+  const run = Effect.runForkWith(context)
+  /** The verdict, at once where nothing has to be waited for: a remembered token needs no promise. */
   const judge = (request: GatewayRequest): Verdict | Promise<Verdict> => {
     const verdict = decide(request, settings)
-    return Effect.isEffect(verdict) ? runtime.runPromise(verdict).catch(() => failed) : verdict
+    if (!Effect.isEffect(verdict)) return verdict
+    const fiber = run(verdict)
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return Exit.isSuccess(exit) ? exit.value : failed
+    return new Promise((resolve) => {
+      fiber.addObserver((late) => resolve(Exit.isSuccess(late) ? late.value : failed))
+    })
   }
   const handle = async (incoming: Request, server: Server<undefined>, rawTarget: string): Promise<Response> => {
     const control = incoming.headers.get(CONTROL_HEADER)
@@ -86,6 +97,10 @@ export const startGateway = (
     hostname: LOOPBACK,
     port,
     reusePort: false,
+    // Longer than an upstream may take; the server's own ten seconds would cut a slow answer off.
+    idleTimeout: IDLE_S,
+    // Bodies pass through; how long one may be is the upstream's to say.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     routes: Object.fromEntries(["/", ...SEGMENT_PATTERNS].map((pattern) => [pattern, seen])),
     fetch: (incoming, server) => handle(incoming, server, UNSEEN_TARGET),
     error: () => answer(failed),

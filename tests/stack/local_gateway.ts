@@ -33,7 +33,7 @@ export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", up
   // The public address is known once a port is taken.
   const known = { ...settings, publicUrl: "http://127.0.0.1" }
   const log: Array<Readonly<Record<string, unknown>>> = []
-  const gateway = startGateway(runtime, {
+  const gateway = startGateway(await runtime.context(), {
     settings: known,
     upstreamUrl,
     controlSecret: CONTROL,
