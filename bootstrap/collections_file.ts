@@ -83,7 +83,8 @@ const fromJson = Effect.fnUntraced(function* (text: string) {
   const file: unknown = yield* Effect.try({ try: () => JSON.parse(text), catch: () => refuse("is not valid JSON") })
   if (!FILE.Check(file)) {
     const [first] = FILE.Errors(file)
-    return yield* refuse(`breaks the file's form at '${first?.instancePath ?? ""}': ${first?.message ?? ""}`)
+    const rule = first?.keyword === "boolean" ? "is not known" : (first?.message ?? "")
+    return yield* refuse(`breaks the file's form at '${first?.instancePath ?? ""}': ${rule}`)
   }
   const collections: Array<Collection<object>> = []
   for (const { name, fields, roles } of file.collections) {

@@ -79,16 +79,25 @@ const messageText = (message: unknown): string =>
     .map((part) => (typeof part === "string" ? part : JSON.stringify(part)))
     .join(" ")
 
+/** Credentials in a URL, and signed tokens: what a defect's text may hold although no code of ours wrote it there. */
+const SECRET_REGEXPS = [
+  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@"]+@/gi, "$1<masked>@"],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, "<masked>"],
+] as const
+
+const masked = (line: string): string =>
+  SECRET_REGEXPS.reduce((text, [secret, mask]) => text.replace(secret, mask), line)
+
 export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT">, output: LogOutput): Log => {
   const format = config.LOG_FORMAT === "json" ? jsonLine : prettyLine
   const least = RANK[config.LOG_LEVEL.toUpperCase() as Level]
   const line: Log["line"] = (level, message, fields = {}) => {
-    if (RANK[level] >= least) output.write(format(new Date(), level, message, fields))
+    if (RANK[level] >= least) output.write(masked(format(new Date(), level, message, fields)))
   }
   const logger = Logger.make<unknown, void>(({ logLevel, message, cause, fiber, date }) => {
     const annotations = fiber.getRef(References.CurrentLogAnnotations)
     const fields = cause.reasons.length === 0 ? annotations : { ...annotations, cause: Cause.pretty(cause) }
-    output.write(format(date, levelOf(logLevel), messageText(message), fields))
+    output.write(masked(format(date, levelOf(logLevel), messageText(message), fields)))
   })
   return {
     request: ({ method, url, status, durationMs, requestId }) => {

@@ -1,6 +1,23 @@
 #!/usr/bin/env bun
 import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
+import type { schedulerCommands } from "./scheduler_commands.ts"
 import { VERSION } from "./version.ts"
+
+const MEDIA = ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"]
+
+type SchedulerCommands = typeof schedulerCommands
+
+/** The commands of the scheduler, by area. */
+const commandsOf = <Area extends keyof SchedulerCommands>(
+  area: Area,
+  names: ReadonlyArray<keyof SchedulerCommands[Area] & string>,
+): Readonly<Record<string, () => Promise<Command>>> =>
+  Object.fromEntries(
+    names.map((name) => [
+      `${area} ${name}`,
+      async () => (await import("./scheduler_commands.ts")).schedulerCommands[area][name] as Command,
+    ]),
+  )
 
 /** Every command, loaded only when it is asked for. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -14,6 +31,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "stack token": async () => (await import("./stack_commands.ts")).tokenCommand,
   "stack down": async () => (await import("./stack_commands.ts")).downCommand,
   "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
+  ...Object.fromEntries(
+    MEDIA.map((word) => [`media ${word}`, async () => (await import("./media_command.ts")).mediaCommand(word)]),
+  ),
+  ...commandsOf("jobs", ["get", "run", "plan", "scale", "restart", "restarts", "delete", "wait"]),
+  ...commandsOf("allocations", ["stats", "list"]),
 }
 
 const terminal: Terminal = {

@@ -11,7 +11,7 @@ import { type Answerer, makeAnswerer } from "../adapters/driving/http/answer.ts"
 import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
-import { repositoryOf, type StoreChoice } from "./layers.ts"
+import { type StoreChoice, storeOf } from "./store.ts"
 
 export {
   type CollectionHandler,
@@ -49,7 +49,7 @@ export interface Records {
  * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
  */
 export const openRecords = async ({ store, realm }: RecordsOptions): Promise<Records> => {
-  const runtime = ManagedRuntime.make(Layer.mergeAll(repositoryOf(store), verifierLayer(realm)))
+  const runtime = ManagedRuntime.make(Layer.mergeAll(storeOf(store), verifierLayer(realm)))
   const context = await runtime.context()
   const answerer = makeAnswerer(context)
   return {

@@ -1,14 +1,18 @@
 import { Effect, Redacted } from "effect"
 import { Elysia } from "elysia"
 import type { Command } from "../adapters/driving/cli/command.ts"
+import { collectionDocs } from "../adapters/driving/http/collection_docs.ts"
 import { products } from "../domain/records/products.ts"
+import type { Area, StartError } from "./area.ts"
 import { loadCollections } from "./collections_file.ts"
 import { type Config, InvalidConfiguration, isConfigured, readEnvironment, type VariableName } from "./config.ts"
 import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
-import { identityMistake, repositoryLayer, verifierLayer } from "./layers.ts"
+import { verifierLayer } from "./identity_area.ts"
 import { makeLog, standardError } from "./log_output.ts"
 import { serveUntilStopped } from "./serve.ts"
-import { makeService, type ServiceOptions, type StartError } from "./service.ts"
+import { makeService, type ServiceOptions } from "./service.ts"
+import { setupMistake } from "./setup_mistake.ts"
+import { type Store, storeLayer } from "./store.ts"
 import { telemetryLayer } from "./telemetry.ts"
 
 const invalid = (variable: VariableName, rule: string) => new InvalidConfiguration({ mistakes: [{ variable, rule }] })
@@ -23,24 +27,39 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
     const output = standardError()
     const log = makeLog(config, output)
     if (config.STORE === "memory") log.line("WARN", "STORE=memory: records and journals are lost when the process ends")
+    const store = storeLayer(config)
+    const areas = yield* configuredAreas(config, store)
     const service = yield* Effect.tryPromise({
       try: () =>
         makeService({
           log,
-          repository: repositoryLayer(config),
+          repository: store,
+          areas,
           verifier: verifierLayer(config),
           telemetry: telemetryLayer(config),
           separateAdmin: config.ADMIN_PORT !== undefined,
           ...extension,
         }),
       catch: (failure) => failure as StartError,
-    }).pipe(Effect.mapError((error) => (error._tag === "StoreUnavailable" ? error : fromIdentity(error))))
+    }).pipe(Effect.mapError((error) => (error._tag === "StoreUnavailable" ? error : setupMistake(error))))
     yield* serveUntilStopped(config, service, log, output, announce)
     return NOTHING
   })
 
-const fromIdentity = (error: Exclude<StartError, { _tag: "StoreUnavailable" }>) =>
-  new InvalidConfiguration({ mistakes: [identityMistake(error)] })
+/** The areas beside records that are configured; an area that is not costs nothing at start, not even its import. */
+const configuredAreas = Effect.fnUntraced(function* (config: Config, store: Store) {
+  const areas: Array<Area> = []
+  if (config.SCHEDULER_URL !== undefined) {
+    const { schedulerArea } = yield* Effect.promise(() => import("./scheduler_area.ts"))
+    areas.push(schedulerArea(config, config.SCHEDULER_URL, store))
+  }
+  if (config.GRAPH_URL !== undefined) {
+    const { mediaArea } = yield* Effect.promise(() => import("./media_area.ts"))
+    const media = yield* mediaArea(config, store)
+    if (media !== undefined) areas.push(media)
+  }
+  return areas
+})
 
 export const serveCommand: Command = {
   path: ["serve"],
@@ -70,6 +89,23 @@ const AUTH_VARIABLES = [
   "AUTH_CLOCK_TOLERANCE_S",
   "AUTH_REQUIRE_TYP",
 ] as const
+
+/** The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting"). */
+export const demoRoutes: NonNullable<ServiceOptions["extend"]> = (setups, { guard }) => {
+  const handler = setups.get("products")?.handler
+  if (handler === undefined) return []
+  return [
+    new Elysia().delete("/admin/products/:id", handler.delete, {
+      beforeHandle: guard.requireRoles(["catalogue-admin"]),
+      detail: {
+        ...collectionDocs(products).delete,
+        operationId: "delete_products_as_admin",
+        summary: "Delete as a catalogue admin",
+        description: "Needs the realm role: catalogue-admin",
+      },
+    }),
+  ]
+}
 
 const demoScreen = (url: string, token: string): string => {
   const authorization = `-H "Authorization: Bearer ${token}"`
@@ -119,17 +155,7 @@ export const demoCommand: Command = {
         { ...config, AUTH_PUBLIC_KEY: Redacted.make(publicKey) },
         {
           collections: [products],
-          // The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting").
-          extend: (setups, { guard }) => {
-            const handler = setups.get("products")?.handler
-            if (handler === undefined) return []
-            return [
-              new Elysia().delete("/admin/products/:id", handler.delete, {
-                beforeHandle: guard.requireRoles(["catalogue-admin"]),
-                detail: { tags: ["products"], summary: "Delete as a catalogue admin", security: [{ bearer: [] }] },
-              }),
-            ]
-          },
+          extend: demoRoutes,
         },
         (url) => terminal.out(demoScreen(url, token)),
       )

@@ -1,22 +1,20 @@
 import { Context, Layer, ManagedRuntime } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
-import { type Answerer, makeAnswerer } from "../adapters/driving/http/answer.ts"
+import { makeAnswerer } from "../adapters/driving/http/answer.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
 import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
 import { type Front, makeFront } from "../adapters/driving/http/front.ts"
-import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
+import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import type { Collection } from "../domain/records/collection.ts"
 import type { StoreUnavailable } from "../domain/records/errors.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
+import type { Area, AreaParts, StartError } from "./area.ts"
 import type { Log } from "./log_output.ts"
 import { requestMetrics } from "./request_metrics.ts"
 import { VERSION } from "./version.ts"
-
-/** Errors that keep the service from starting. */
-export type StartError = StoreUnavailable | InvalidIdentitySetup
 
 export interface ServiceOptions {
   readonly log: Log
@@ -25,22 +23,25 @@ export interface ServiceOptions {
   readonly verifier: Layer.Layer<TokenVerifier, InvalidIdentitySetup>
   /** Tracing and metrics export, when configured. */
   readonly telemetry?: Layer.Layer<never>
+  /** The configured areas beside records. */
+  readonly areas?: ReadonlyArray<Area>
   /** True when `/health` and `/metrics` have a listener of their own. */
   readonly separateAdmin: boolean
   /** More routes, such as a handler mounted a second time; they guard themselves. */
-  readonly extend?: (
-    setups: ReadonlyMap<string, CollectionSetup<object>>,
-    parts: { readonly guard: Guard; readonly answerer: Answerer },
-  ) => ReadonlyArray<AnyElysia>
+  readonly extend?: (setups: ReadonlyMap<string, CollectionSetup<object>>, parts: AreaParts) => ReadonlyArray<AnyElysia>
 }
 
 export interface Service {
   readonly front: Front
+  /** Every route of the public listener: what a walk over all of them goes by. */
+  readonly routes: AnyElysia["routes"]
   /** `/health/*` and `/metrics` without a token, for a listener that strangers do not reach. */
   readonly admin: Front
   /** Closes the adapters, background work first. */
   readonly close: () => Promise<void>
 }
+
+type Base = RecordRepository | TokenVerifier
 
 /**
  * Builds the service: layers once, then the routes over them.
@@ -49,10 +50,11 @@ export interface Service {
  */
 export const makeService = async (options: ServiceOptions): Promise<Service> => {
   const { log } = options
-  const layers = Layer.mergeAll(options.repository, options.verifier, options.telemetry ?? Layer.empty).pipe(
-    Layer.provideMerge(log.layer),
-  )
-  const runtime = ManagedRuntime.make(layers)
+  const base = Layer.mergeAll(options.repository, options.verifier, options.telemetry ?? Layer.empty)
+  // A layer that is named twice (the store under the records and under a journal) is built once.
+  const areas = options.areas ?? []
+  const layers = areas.reduce((merged, { layer }) => Layer.merge(merged, layer), base as Layer.Layer<Base, StartError>)
+  const runtime = ManagedRuntime.make(Layer.provideMerge(layers, log.layer))
   const context = await runtime.context()
   const repository = Context.get(context, RecordRepository)
   const answerer = makeAnswerer(context)
@@ -62,6 +64,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const setups = new Map(
     options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, answerer })]),
   )
+  const areaRoutes = areas.map(({ routes }) => routes(context, { guard, answerer }))
   const unexpected = (failure: unknown, requestId: string) =>
     log.line("ERROR", "Unexpected failure", {
       requestId,
@@ -74,9 +77,13 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     version: VERSION,
     guard,
     answerer,
-    mounts: [{ prefix: "/api", routes: [...setups.values()].map(({ routes }) => routes) }],
+    mounts: [
+      { prefix: "/api", routes: [...setups.values()].map(({ routes }) => routes) },
+      ...areaRoutes.flatMap(({ mounts = [] }) => mounts),
+    ],
     open: [
       ...(options.separateAdmin ? [] : [health(), protectedMetrics()]),
+      ...areaRoutes.flatMap(({ open = [] }) => open),
       ...(options.extend?.(setups, { guard, answerer }) ?? []),
     ],
     unexpected,
@@ -90,6 +97,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     unexpected,
   })
   return {
+    routes: app.routes,
     front: makeFront({
       route: (request) => app.fetch(request),
       admits: guard.admits,

@@ -1,5 +1,17 @@
-import { Data, Effect } from "effect"
+import { Clock, Data, Effect, References, Stream } from "effect"
 import { ofetch } from "ofetch"
+import { maskBody, maskHeaders, maskQuery, maskSecrets } from "./exchange_mask.ts"
+
+/** TLS beyond the runtime's own trust; PEM texts. */
+export interface TlsOptions {
+  /** Certificate authorities to trust instead of the runtime's. */
+  readonly ca?: string
+  /** Client certificate and its private key. */
+  readonly cert?: string
+  readonly key?: string
+  /** Name to expect in the server's certificate, when it is not the host of the URL. */
+  readonly serverName?: string
+}
 
 /** One HTTP exchange, described completely: nothing is added, followed or repeated. */
 export interface ExchangeRequest {
@@ -12,6 +24,13 @@ export interface ExchangeRequest {
   readonly body?: string
   /** Deadline in milliseconds over the whole exchange: connection, headers and body. */
   readonly timeoutMs: number
+  /** Largest answer body, in bytes after decompression; a longer one is not read to its end. {@link BODY_BYTES_MAX} when omitted. */
+  readonly bodyBytesMax?: number
+  /** Only under Bun: other runtimes offer `fetch` neither. */
+  readonly tls?: TlsOptions
+  readonly unixSocket?: string
+  /** Logs the exchange at debug level, whatever the log's own level, with these and all recognisable secrets masked. */
+  readonly debug?: { readonly secrets: ReadonlyArray<string> }
 }
 
 export interface ExchangeResponse {
@@ -20,6 +39,9 @@ export interface ExchangeResponse {
   readonly text: string
 }
 
+/** 64 MiB: an answer beyond it is a mistake or an attack. */
+export const BODY_BYTES_MAX = 64 * 2 ** 20
+
 /**
  * No usable answer arrived.
  *
@@ -27,55 +49,212 @@ export interface ExchangeResponse {
  * purpose, its message, stack and fields repeat the whole URL and every header.
  */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
-  readonly kind: "timeout" | "network" | "redirected"
+  readonly kind: "timeout" | "network" | "redirected" | "oversized"
   readonly method: string
   readonly path: string
   /** Whether the server can have acted on the request. */
   readonly applied: "no" | "unknown"
+  /** Set when it is a trusted TLS connection that could not be made. */
+  readonly detail?: "tls"
 }> {
   readonly code = "EXCHANGE_FAILED"
   override get message(): string {
-    return `${this.method} ${this.path}: ${this.kind}`
+    return `${this.method} ${this.path}: ${this.kind}${this.detail === undefined ? "" : ` (${this.detail})`}`
   }
 }
 
-const NEVER_SENT = new Set(["ConnectionRefused", "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "FailedToOpenSocket"])
+const NEVER_SENT = new Set([
+  "ConnectionRefused",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "FailedToOpenSocket",
+  "ENOENT",
+])
+/** OpenSSL's and the runtimes' codes of a handshake that failed: nothing of the request was sent. */
+const TLS = /^(EPROTO|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED\w*|HOSTNAME_MISMATCH)$/
 
-/** True when the failure happened before a byte of the request could leave. */
-const neverSent = (failure: unknown): boolean => {
+/** The codes of a failure and of what caused it. */
+const codesOf = (failure: unknown): ReadonlyArray<string> => {
+  const codes: Array<string> = []
   for (let at: unknown = failure; at instanceof Error; at = at.cause)
-    if ("code" in at && typeof at.code === "string" && NEVER_SENT.has(at.code)) return true
-  return false
+    if ("code" in at && typeof at.code === "string") codes.push(at.code)
+  return codes
 }
 
-// Every convenience is off: ofetch would retry GETs, follow redirects with our token headers, and guess body types.
-const raw = ofetch.create({ retry: 0, redirect: "manual", ignoreResponseError: true, responseType: "text" })
+/** Thrown while reading, to leave the reading behind. */
+class Oversized extends Error {}
+
+const failed = (
+  request: ExchangeRequest,
+  kind: ExchangeFailed["kind"],
+  applied: ExchangeFailed["applied"] = "unknown",
+  detail?: "tls",
+): ExchangeFailed =>
+  new ExchangeFailed({
+    kind,
+    method: request.method,
+    path: new URL(request.url).pathname,
+    applied,
+    ...(detail === undefined ? {} : { detail }),
+  })
+
+const failureOf = (request: ExchangeRequest, failure: unknown): ExchangeFailed => {
+  if (failure instanceof Oversized) return failed(request, "oversized")
+  const codes = codesOf(failure)
+  if (codes.some((code) => TLS.test(code))) return failed(request, "network", "no", "tls")
+  return failed(request, "network", codes.some((code) => NEVER_SENT.has(code)) ? "no" : "unknown")
+}
+
+/**
+ * ofetch's own plain fetch, on purpose: everything it would add to it is what we must not have. It would retry GETs,
+ * follow redirects with our token headers, guess body types, and put the whole URL into its errors.
+ */
+const open = (request: ExchangeRequest, signal: AbortSignal): Promise<Response> =>
+  ofetch.native(request.query === undefined ? request.url : `${request.url}?${request.query}`, {
+    method: request.method,
+    redirect: "manual",
+    signal,
+    ...(request.headers === undefined ? {} : { headers: request.headers }),
+    // A pooled connection that died is retried by the runtime for DELETE and PUT; a write is sent once or not at all.
+    ...(request.method === "GET" ? {} : { keepalive: false }),
+    ...(request.body === undefined ? {} : { body: request.body }),
+    ...(request.tls === undefined ? {} : { tls: request.tls }),
+    ...(request.unixSocket === undefined ? {} : { unix: request.unixSocket }),
+  })
+
+/** The whole body as text. A declared length lets the runtime read it in one go; else the chunks are counted. */
+const readText = async (response: Response, maxBytes: number): Promise<string> => {
+  const declared = response.headers.get("content-length")
+  if (declared !== null && !response.headers.has("content-encoding")) {
+    if (Number(declared) > maxBytes) {
+      await response.body?.cancel()
+      throw new Oversized()
+    }
+    return response.text()
+  }
+  if (response.body === null) return ""
+  const decoder = new TextDecoder()
+  let text = ""
+  let bytes = 0
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new Oversized()
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+const isRedirect = (status: number): boolean => status >= 300 && status < 400
+
+const exchangeOnce = async (request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResponse> => {
+  const response = await open(request, signal)
+  const { status, headers } = response
+  if (isRedirect(status)) {
+    await response.body?.cancel()
+    throw failed(request, "redirected")
+  }
+  return { status, headers, text: await readText(response, request.bodyBytesMax ?? BODY_BYTES_MAX) }
+}
+
+/** One signal for the deadline and for interruption; a timer costs a tenth of a racing program. */
+const sendQuietly = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, ExchangeFailed> =>
+  Effect.callback((resume) => {
+    const connection = new AbortController()
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      connection.abort()
+    }, request.timeoutMs)
+    const settle = (outcome: Effect.Effect<ExchangeResponse, ExchangeFailed>): void => {
+      clearTimeout(timer)
+      resume(outcome)
+    }
+    exchangeOnce(request, connection.signal).then(
+      (answer) => settle(Effect.succeed(answer)),
+      (failure: unknown) => {
+        if (late) return settle(Effect.fail(failed(request, "timeout")))
+        settle(Effect.fail(failure instanceof ExchangeFailed ? failure : failureOf(request, failure)))
+      },
+    )
+    return Effect.sync(() => {
+      clearTimeout(timer)
+      connection.abort()
+    })
+  })
+
+const describeRequest = (request: ExchangeRequest, secrets: ReadonlyArray<string>) => {
+  const { origin, pathname } = new URL(request.url)
+  return {
+    method: request.method,
+    url: maskSecrets(
+      `${origin}${pathname}${request.query === undefined ? "" : `?${maskQuery(request.query)}`}`,
+      secrets,
+    ),
+    headers: maskHeaders(Object.entries(request.headers ?? {})),
+    body: maskSecrets(JSON.stringify(maskBody(request.body ?? "")), secrets),
+  }
+}
+
+const logged = (
+  request: ExchangeRequest,
+  secrets: ReadonlyArray<string>,
+  exchange: Effect.Effect<ExchangeResponse, ExchangeFailed>,
+) =>
+  Effect.gen(function* () {
+    const began = yield* Clock.currentTimeMillis
+    const log = Effect.fnUntraced(function* (outcome: Readonly<Record<string, unknown>>) {
+      const durationMs = (yield* Clock.currentTimeMillis) - began
+      yield* Effect.logDebug("HTTP exchange", { ...describeRequest(request, secrets), ...outcome, durationMs })
+    })
+    return yield* exchange.pipe(
+      Effect.tap(({ status, headers, text }) =>
+        log({
+          status,
+          responseHeaders: maskSecrets(JSON.stringify(maskHeaders(headers)), secrets),
+          responseBody: maskSecrets(JSON.stringify(maskBody(text)), secrets),
+        }),
+      ),
+      Effect.tapError((failure) => log({ failure: failure.kind, applied: failure.applied })),
+    )
+  }).pipe(Effect.provideService(References.MinimumLogLevel, "Debug"))
 
 /**
  * Sends one exchange; the only place that talks HTTP to other systems.
  *
- * @fails {ExchangeFailed} on no connection, a connection lost, the deadline, or any 3xx answer
+ * @fails {ExchangeFailed} on no connection, a connection lost, the deadline, an answer too large, or any 3xx answer
  */
-export const send = Effect.fnUntraced(function* (request: ExchangeRequest) {
-  const failed = (kind: ExchangeFailed["kind"], applied: ExchangeFailed["applied"]) =>
-    new ExchangeFailed({ kind, method: request.method, path: new URL(request.url).pathname, applied })
-  const target = request.query === undefined ? request.url : `${request.url}?${request.query}`
+export const send = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, ExchangeFailed> =>
+  request.debug === undefined ? sendQuietly(request) : logged(request, request.debug.secrets, sendQuietly(request))
+
+/** An answer whose body is read as it comes. */
+export interface ExchangeStream {
+  readonly status: number
+  readonly headers: Headers
+  readonly chunks: Stream.Stream<Uint8Array, ExchangeFailed>
+}
+
+/**
+ * Opens an endless exchange; `timeoutMs` is the deadline of the headers alone. Closing the scope ends the connection.
+ *
+ * @fails {ExchangeFailed} on no connection, no headers in time, or any 3xx answer
+ */
+export const sendStreaming = Effect.fnUntraced(function* (request: ExchangeRequest) {
+  const connection = new AbortController()
+  yield* Effect.addFinalizer(() => Effect.sync(() => connection.abort()))
   const response = yield* Effect.tryPromise({
-    try: (signal) =>
-      raw.raw<string, "text">(target, {
-        method: request.method,
-        headers: { ...request.headers },
-        signal,
-        ...(request.body === undefined ? {} : { body: request.body }),
-      }),
-    catch: (failure) => failed("network", neverSent(failure) ? "no" : "unknown"),
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: request.timeoutMs,
-      orElse: () => Effect.fail(failed("timeout", "unknown")),
-    }),
-  )
-  if (response.status >= 300 && response.status < 400) return yield* failed("redirected", "unknown")
-  const answer: ExchangeResponse = { status: response.status, headers: response.headers, text: response._data ?? "" }
+    try: () => open(request, connection.signal),
+    catch: (failure) => failureOf(request, failure),
+  }).pipe(Effect.timeoutOrElse({ duration: request.timeoutMs, orElse: () => Effect.fail(failed(request, "timeout")) }))
+  if (isRedirect(response.status)) return yield* failed(request, "redirected")
+  const { status, headers, body } = response
+  const chunks: Stream.Stream<Uint8Array, ExchangeFailed> =
+    body === null
+      ? Stream.empty
+      : Stream.fromReadableStream<Uint8Array, ExchangeFailed>({
+          evaluate: () => body,
+          onError: (failure) => failureOf(request, failure),
+        })
+  const answer: ExchangeStream = { status, headers, chunks }
   return answer
 })

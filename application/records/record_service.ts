@@ -56,10 +56,8 @@ export const makeRecordService = <F extends object>(
   collection: Collection<F>,
   store: RecordStore<F>,
 ): RecordService<F> => ({
-  list: Effect.fnUntraced(function* (wanted) {
-    const page = yield* makePage(wanted)
-    return { records: yield* store.list(page), page }
-  }),
+  list: (wanted) =>
+    Effect.flatMap(makePage(wanted), (page) => Effect.map(store.list(page), (records) => ({ records, page }))),
   get: store.get,
   create: (input) => Effect.flatMap(collection.check(input), store.create),
   remove: store.remove,

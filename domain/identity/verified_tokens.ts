@@ -31,9 +31,15 @@ export class VerifiedTokens {
   get(token: string, nowS: number): Claims | undefined {
     const entry = this.#entries.get(token)
     if (entry === undefined) return undefined
-    this.#entries.delete(token)
-    if (nowS >= entry.claims.expiresAt) return undefined
-    this.#entries.set(token, entry)
+    if (nowS >= entry.claims.expiresAt) {
+      this.#entries.delete(token)
+      return undefined
+    }
+    // Order only matters once something may have to go.
+    if (this.#entries.size * 2 > this.#capacity) {
+      this.#entries.delete(token)
+      this.#entries.set(token, entry)
+    }
     return nowS >= entry.notBefore ? entry.claims : undefined
   }
 

@@ -15,10 +15,10 @@ export interface Page {
   readonly limit: number
 }
 
-const readCount = (parameter: "start" | "limit", value: number): Effect.Effect<number, InvalidPage> =>
-  Number.isSafeInteger(value) && value >= 0
-    ? Effect.succeed(value)
-    : Effect.fail(new InvalidPage({ parameter, rule: "a whole number from 0 to 9007199254740991" }))
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
+
+const invalid = (parameter: InvalidPage["parameter"]) =>
+  Effect.fail(new InvalidPage({ parameter, rule: "a whole number from 0 to 9007199254740991" }))
 
 /**
  * Makes a page from optional numbers, clamping `limit`.
@@ -28,9 +28,14 @@ const readCount = (parameter: "start" | "limit", value: number): Effect.Effect<n
  * @fails {InvalidPage} when either is not a whole number in 0..2^53-1
  * @see seed 4.1 and section 8
  */
-export const makePage = Effect.fnUntraced(function* (wanted: { readonly start?: number; readonly limit?: number }) {
-  const start = yield* readCount("start", wanted.start ?? 0)
-  const limit = yield* readCount("limit", wanted.limit ?? PAGE_LIMIT_DEFAULT)
-  const page: Page = { start, limit: Math.min(limit, PAGE_LIMIT_MAX) }
-  return page
-})
+export const makePage = ({
+  start = 0,
+  limit = PAGE_LIMIT_DEFAULT,
+}: {
+  readonly start?: number
+  readonly limit?: number
+}): Effect.Effect<Page, InvalidPage> => {
+  if (!isCount(start)) return invalid("start")
+  if (!isCount(limit)) return invalid("limit")
+  return Effect.succeed({ start, limit: Math.min(limit, PAGE_LIMIT_MAX) })
+}

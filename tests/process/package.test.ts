@@ -32,15 +32,25 @@ afterAll(() => {
   rmSync(join(ROOT, "dist"), { recursive: true, force: true })
 })
 
-/** Each face, and a name it must export. */
-const FACES = { portolan: "openRecords", "portolan/stack": "createStack" } as const
+/** Each face, and a function it must export. */
+const FACES: Readonly<Record<string, string>> = {
+  portolan: "openRecords",
+  "portolan/scheduler": "createScheduler",
+  "portolan/media": "createMedia",
+  "portolan/stack": "createStack",
+}
 
-const program = Object.entries(FACES)
-  .map(
-    ([face, name], at) =>
-      `import * as f${at} from "${face}"; if (typeof f${at}.${name} !== "function") throw new Error("${face}")`,
-  )
-  .join("\n")
+const importing = (faces: ReadonlyArray<string>): string =>
+  faces
+    .map(
+      (face, at) =>
+        `import * as face${at} from "${face}"\nif (typeof face${at}.${FACES[face]} !== "function") throw new Error("${face}")`,
+    )
+    .join("\n")
+
+/** The faces that do not serve HTTP run on Node, too. */
+const NODE = ["npx", "-y", "node@22"]
+const NODE_FACES = ["portolan/scheduler", "portolan/media", "portolan/stack"]
 
 describe("the packed library", () => {
   test("holds every face that package.json names, with types, and no source or test", () => {
@@ -53,18 +63,24 @@ describe("the packed library", () => {
   })
 
   test("imports under Bun and leaves nothing running", () => {
-    writeFileSync(join(folder, "main.mjs"), program)
+    writeFileSync(join(folder, "main.mjs"), importing(Object.keys(FACES)))
     expect(run([process.execPath, "main.mjs"], folder)).toMatchObject({ exitCode: 0, stdout: "", stderr: "" })
   })
 
   test("imports under Deno", () => {
-    writeFileSync(join(folder, "main.mjs"), program)
+    writeFileSync(join(folder, "main.mjs"), importing(Object.keys(FACES)))
     const { exitCode, stderr } = run(
       ["npx", "-y", "deno@2.9.6", "run", "-A", "--node-modules-dir=manual", "main.mjs"],
       folder,
     )
     expect({ exitCode, error: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, error: "" })
   }, 60_000)
+
+  test("the faces without HTTP import under Node 22", () => {
+    writeFileSync(join(folder, "node.mjs"), importing(NODE_FACES))
+    const { exitCode, stderr } = run([...NODE, "node.mjs"], folder)
+    expect({ exitCode, error: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, error: "" })
+  }, 120_000)
 
   test("its command runs", () => {
     const main = join(folder, "node_modules/portolan", manifest.bin.portolan)

@@ -5,13 +5,13 @@ import { MongoClient } from "mongodb"
 import * as mongoConnection from "../../adapters/driven/mongo_connection.ts"
 import * as mongoRecords from "../../adapters/driven/record_repository/mongo.ts"
 import { readConfig } from "../../bootstrap/config.ts"
-import { repositoryLayer } from "../../bootstrap/layers.ts"
+import { storeLayer } from "../../bootstrap/store.ts"
 import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { startCountingProxy } from "../support/counting_proxy.ts"
 import { KILLABLE_MONGODB, MONGODB, type MongoServer, realSuite } from "../support/real_servers.ts"
 import { startRepository } from "../support/repository_process.ts"
-import { failedService, type ServiceProcess, startServiceProcess } from "../support/service_process.ts"
+import { failedService, type ServiceProcess, startServiceProcess } from "../support/serving_process.ts"
 
 const SUITE_MS = 30_000
 
@@ -142,7 +142,7 @@ realSuite(MONGODB, "the MongoDB connection pool", (server) => {
 
   const layerOf = (environment: Readonly<Record<string, string>>) =>
     Layer.unwrap(
-      Effect.map(readConfig(ConfigProvider.fromEnv({ env: environment })), (config) => repositoryLayer(config)).pipe(
+      Effect.map(readConfig(ConfigProvider.fromEnv({ env: environment })), (config) => storeLayer(config)).pipe(
         Effect.orDie,
       ),
     )

@@ -35,9 +35,9 @@ const bodyOf = async (request: IncomingMessage): Promise<string | undefined> => 
   return Buffer.concat(chunks).toString("utf8")
 }
 
-/** @param answer what to say to each request; `undefined` never answers */
+/** @param answer what to say to each request; `undefined` never answers, `drop` ends the connection without an answer */
 export const localServer = (
-  answer: (request: Seen) => Answer | undefined | Promise<Answer | undefined>,
+  answer: (request: Seen) => Answer | "drop" | undefined | Promise<Answer | "drop" | undefined>,
 ): Effect.Effect<LocalServer, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -49,6 +49,10 @@ export const localServer = (
         seen.push(arrived)
         const said = await answer(arrived)
         if (said === undefined) return
+        if (said === "drop") {
+          request.socket.destroy()
+          return
+        }
         response.writeHead(said.status ?? 200, { "content-type": "application/json", ...said.headers })
         response.end(said.body ?? "")
       })

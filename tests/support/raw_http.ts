@@ -7,7 +7,7 @@ export interface RawResponse {
   readonly body: string
 }
 
-/** Parses the responses a connection gave, in order; bodies by Content-Length or chunks. */
+/** Parses the responses a connection gave, in order; bodies by Content-Length. */
 export const parseResponses = (received: Buffer): ReadonlyArray<RawResponse> => {
   const responses: Array<RawResponse> = []
   let rest = received
@@ -22,6 +22,7 @@ export const parseResponses = (received: Buffer): ReadonlyArray<RawResponse> => 
       }),
     )
     const length = Number(headers.get("content-length") ?? 0)
+    if (rest.length < end + 4 + length) return responses
     const body = rest.subarray(end + 4, end + 4 + length)
     responses.push({ status: Number(statusLine.split(" ")[1]), headers, body: body.toString("utf8") })
     rest = rest.subarray(end + 4 + length)
@@ -34,6 +35,8 @@ export interface RawConnection {
   readonly write: (data: string | Uint8Array) => void
   /** Resolves once this many responses are complete, or the peer closed. */
   readonly responses: (count: number) => Promise<ReadonlyArray<RawResponse>>
+  /** Everything that came so far. */
+  readonly received: () => string
   /** Resolves when the peer closes the connection. */
   readonly closed: Promise<void>
 }
@@ -61,6 +64,7 @@ export const openConnection = (url: string): Promise<RawConnection> =>
       resolve({
         socket,
         closed,
+        received: () => received.toString("utf8"),
         write: (data) => socket.write(data),
         responses: async (count) => {
           while (parseResponses(received).length < count && !ended)

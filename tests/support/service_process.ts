@@ -1,81 +1,120 @@
-// `portolan serve` as a process of its own, on a free port, with the test realm's key.
+// `portolan` as a process of its own: its words, its environment, everything it writes, its end.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { KEYS, pemOf, tokenKit } from "./tokens.ts"
 
 const MAIN = join(import.meta.dir, "../../bootstrap/main.ts")
 
-/** What the process inherits; nothing of the configuration of whoever runs the tests. */
-const { PATH, HOME, TMPDIR } = process.env
+export type Environment = Readonly<Record<string, string>>
 
-const start = (environment: Readonly<Record<string, string>>) => {
-  const child = Bun.spawn([process.execPath, MAIN, "serve"], {
+export interface ServiceProcess {
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** The first match in what it wrote; waits for it. Fails when the process ends without. */
+  readonly shows: (pattern: RegExp) => Promise<RegExpExecArray>
+  /** Address of the public listener, once it listens. */
+  readonly url: () => Promise<string>
+  readonly signal: (name: NodeJS.Signals) => void
+  /** The exit code, once it has ended and all its output has been read. */
+  readonly ended: Promise<number>
+}
+
+const running = new Set<ServiceProcess>()
+const folders = new Set<string>()
+
+/** A folder for the state of processes, gone after {@link endProcesses}. */
+export const newHome = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-process-"))
+  folders.add(folder)
+  return folder
+}
+
+/**
+ * Starts `portolan` with these words on any free port, with a state folder of its own unless `environment` names one.
+ * Nothing of this process's environment reaches it but what a program needs to run.
+ */
+export const startProcess = (words: ReadonlyArray<string>, environment: Environment = {}): ServiceProcess => {
+  const child = Bun.spawn([process.execPath, MAIN, ...words], {
     stdin: "ignore",
-    stdout: "ignore",
+    stdout: "pipe",
     stderr: "pipe",
     env: {
-      ...{ PATH, HOME, TMPDIR },
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
       PORT: "0",
-      LOG_FORMAT: "json",
-      AUTH_PUBLIC_KEY: pemOf(KEYS.realm().publicKey),
+      PORTOLAN_HOME: environment["PORTOLAN_HOME"] ?? newHome(),
       ...environment,
     },
   })
-  let log = ""
-  const ended = child.stderr.pipeThrough(new TextDecoderStream()).pipeTo(
-    new WritableStream({
-      write: (text) => {
-        log += text
-      },
-    }),
-  )
-  return { child, log: () => log, ended }
-}
-
-/** Runs `portolan serve` until it ends by itself: for configurations it must refuse. */
-export const failedService = async (environment: Readonly<Record<string, string>>) => {
-  const { child, log, ended } = start(environment)
-  const exitCode = await child.exited
-  await ended
-  return { exitCode, log: log() }
-}
-
-export interface ServiceProcess {
-  readonly url: string
-  /** Sends a request with a good token. */
-  readonly send: (path: string, init?: RequestInit) => Promise<Response>
-  readonly create: (fields: unknown) => Promise<Response>
-  /** Everything it wrote so far. */
-  readonly log: () => string
-  /** SIGTERM, and its exit code. */
-  readonly stop: () => Promise<number>
-}
-
-export const startServiceProcess = async (environment: Readonly<Record<string, string>>): Promise<ServiceProcess> => {
-  const { child, log, ended } = start(environment)
-  const listening = /"url":"([^"]+)"/
-  while (!listening.test(log())) {
-    if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}: ${log()}`)
-    await Bun.sleep(10)
+  const written = { stdout: "", stderr: "" }
+  let changed = Promise.withResolvers<void>()
+  const collect = async (name: keyof typeof written) => {
+    for await (const text of child[name].pipeThrough(new TextDecoderStream())) {
+      written[name] += text
+      changed.resolve()
+      changed = Promise.withResolvers<void>()
+    }
   }
-  const url = listening.exec(log())?.[1] ?? ""
-  const token = tokenKit(Math.floor(Date.now() / 1000)).access()
-  const send: ServiceProcess["send"] = (path, init = {}) =>
-    fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
-  return {
-    url,
-    send,
-    create: (fields) =>
-      send("/api/products", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(fields),
-      }),
-    log,
-    stop: async () => {
-      child.kill("SIGTERM")
-      const exitCode = await child.exited
-      await ended
-      return exitCode
-    },
+  const ended = Promise.all([child.exited, collect("stdout"), collect("stderr")]).then(([code]) => code)
+  let over = false
+  const shows = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = pattern.exec(written.stdout) ?? pattern.exec(written.stderr)
+      if (match !== null) return match
+      if (over) throw new Error(`It ended without showing ${pattern}:\n${written.stdout}${written.stderr}`)
+      await changed.promise
+    }
   }
+  const started: ServiceProcess = {
+    stdout: () => written.stdout,
+    stderr: () => written.stderr,
+    shows,
+    url: async () => (await shows(/"message":"Listening","url":"([^"]+)"/))[1] ?? "",
+    signal: (name) => child.kill(name),
+    ended,
+  }
+  running.add(started)
+  void ended.then(() => {
+    over = true
+    running.delete(started)
+    changed.resolve()
+  })
+  return started
 }
+
+/** Runs that may go on at once: more would only make each of them slow. */
+const RUNS_MAX = 3
+
+const turns: Array<Promise<unknown>> = Array.from({ length: RUNS_MAX }, () => Promise.resolve())
+let turn = 0
+
+/** Runs `portolan` to its end. */
+export const runProcess = (words: ReadonlyArray<string>, environment: Environment = {}) => {
+  const run = async () => {
+    const started = startProcess(words, environment)
+    const code = await started.ended
+    return { code, stdout: started.stdout(), stderr: started.stderr() }
+  }
+  const lane = turn++ % RUNS_MAX
+  const result = (turns[lane] ?? Promise.resolve()).then(run)
+  turns[lane] = result
+  return result
+}
+
+/** Kills what still runs and removes the state folders: for `afterAll`. */
+export const endProcesses = async (): Promise<void> => {
+  for (const each of running) each.signal("SIGKILL")
+  await Promise.all([...running].map((each) => each.ended))
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  folders.clear()
+}
+
+/** `serve` with the key of the test realm. */
+export const serveEnvironment = (): Environment => ({ AUTH_PUBLIC_KEY: pemOf(KEYS.realm().publicKey) })
+
+/** Headers of a caller whom the test realm gave a token. */
+export const callerHeaders = (): Record<string, string> => ({
+  authorization: `Bearer ${tokenKit(Math.floor(Date.now() / 1000)).access()}`,
+  "content-type": "application/json",
+})

@@ -4,7 +4,7 @@ import * as memoryRecords from "../../adapters/driven/record_repository/memory.t
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { listen } from "../../bootstrap/listen.ts"
 import { makeLog } from "../../bootstrap/log_output.ts"
-import { makeService, type ServiceOptions } from "../../bootstrap/service.ts"
+import { makeService, type Service, type ServiceOptions } from "../../bootstrap/service.ts"
 import type { Collection } from "../../domain/records/collection.ts"
 import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import { products } from "../../domain/records/products.ts"
@@ -20,24 +20,26 @@ export interface TestService {
   readonly create: (fields: unknown, init?: RequestInit) => Promise<Response>
   /** Calls that reached the store so far. */
   readonly storeCalls: () => number
+  readonly routes: Service["routes"]
   readonly log: () => string
   readonly stop: () => Promise<void>
 }
 
-interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin">> {
+interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas">> {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
   readonly idleTimeoutS?: number
 }
 
-/** Counts every call of the repository. */
+/** Counts every run of a program of the repository. */
 const counted = (repository: RecordRepository["Service"], count: () => void): RecordRepository["Service"] => {
   const through =
-    <Args extends ReadonlyArray<unknown>, A>(method: (...args: Args) => A) =>
-    (...args: Args): A => {
-      count()
-      return method(...args)
-    }
+    <Args extends ReadonlyArray<unknown>, A, E>(method: (...args: Args) => Effect.Effect<A, E>) =>
+    (...args: Args): Effect.Effect<A, E> =>
+      Effect.suspend(() => {
+        count()
+        return method(...args)
+      })
   return {
     list: through(repository.list),
     get: through(repository.get),
@@ -65,6 +67,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
     ...(options.extend === undefined ? {} : { extend: options.extend }),
+    ...(options.areas === undefined ? {} : { areas: options.areas }),
   })
   const listener = listen(service.front, {
     hostname: "127.0.0.1",
@@ -89,6 +92,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
       return send("/api/products", { ...init, method: "POST", headers, body: JSON.stringify(fields) })
     },
     storeCalls: () => calls,
+    routes: service.routes,
     log: () => lines.join("\n"),
     stop: async () => {
       await listener.stop()

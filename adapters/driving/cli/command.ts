@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
 import { Cause, Data, Effect, Exit } from "effect"
+import { stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 
 /** Exit codes of every command (contract section 5). */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const
@@ -23,6 +24,7 @@ export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly rule: 
 
 /** What a command found: the same facts for a program and for a person. */
 export interface Report {
+  /** Undefined when the command has written by itself. */
   readonly json: unknown
   readonly text: string
   /** 0 when omitted; 1 when the command did its work and the answer is "no". */
@@ -147,7 +149,8 @@ export const runCommand = async (
   const exit = await Effect.runPromiseExit(program)
   if (Exit.isSuccess(exit)) {
     const { value } = exit
-    terminal.out(json ? `${JSON.stringify(value.json, undefined, 2)}\n` : value.text === "" ? "" : `${value.text}\n`)
+    if (json && value.json !== undefined) terminal.out(`${stringifyLossless(value.json, 2)}\n`)
+    else if (!json && value.text !== "") terminal.out(`${value.text}\n`)
     return value.exitCode ?? EXIT.done
   }
   const error = Cause.findErrorOption(exit.cause)

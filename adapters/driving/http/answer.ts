@@ -27,9 +27,6 @@ export interface Answerer<R = never> {
   ) => Eventually<Response | undefined>
 }
 
-/** Errors that say something about the service rather than about the request: an operator must see them. */
-const OPERATIONAL: ReadonlySet<ServiceError["_tag"]> = new Set(["StoreUnavailable", "KeysUnavailable"])
-
 /** @param context the services the programs use, loggers among them */
 export const makeAnswerer = <R>(context: Context.Context<R>): Answerer<R> => {
   const fork = Effect.runForkWith(context)
@@ -47,9 +44,10 @@ export const makeAnswerer = <R>(context: Context.Context<R>): Answerer<R> => {
       fork(Effect.logError("Unexpected failure", cause).pipe(Effect.annotateLogs("requestId", id)))
       return problemResponse(request, INTERNAL)
     }
-    if (OPERATIONAL.has(error.value._tag))
-      fork(Effect.logError(error.value.message).pipe(Effect.annotateLogs("requestId", id)))
-    return problemResponse(request, describe(error.value))
+    const problem = describe(error.value)
+    // It says something about the service rather than about the request: an operator must see it.
+    if (problem.status >= 500) fork(Effect.logError(error.value.message).pipe(Effect.annotateLogs("requestId", id)))
+    return problemResponse(request, problem)
   }
 
   return {

@@ -7,7 +7,7 @@ import {
   type RecordStore,
 } from "../../../application/records/record_service.ts"
 import type { Collection, CollectionShape, Operation } from "../../../domain/records/collection.ts"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
+import { RecordNotFound, type StoreUnavailable } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import { type Answerer, type Eventually, envelope, jsonResponse } from "./answer.ts"
@@ -35,10 +35,17 @@ export interface CollectionHandler {
 /** Canonical decimal 1..2^53-1: one record has one address. */
 const ID_REGEXP = /^[1-9]\d{0,15}$/
 
-/** Every other id is answered as a miss: two answers would tell a stranger which ids are possible. */
-const readId = (collection: string, text: string | null | undefined): Effect.Effect<number, RecordNotFound> => {
+/**
+ * The program for the record of this id. Every text that is no id is a miss: two answers would tell a stranger which ids
+ * are possible.
+ */
+const ofRecord = <A>(
+  collection: string,
+  text: string | null | undefined,
+  program: (id: number) => Effect.Effect<A, RecordNotFound | StoreUnavailable>,
+): Effect.Effect<A, RecordNotFound | StoreUnavailable> => {
   const id = typeof text === "string" && ID_REGEXP.test(text) ? Number(text) : 0
-  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? Effect.succeed(id) : Effect.fail(new RecordNotFound({ collection }))
+  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? program(id) : Effect.fail(new RecordNotFound({ collection }))
 }
 
 // A repository may hand out the same object again for what has not changed: it is rendered once.
@@ -52,10 +59,12 @@ const renderOnce = (value: object): string => {
   return text
 }
 
+/** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
 const wantsExactCount = (request: Request): boolean =>
-  (request.headers.get("prefer") ?? "")
-    .split(",")
-    .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference))
+  request.headers
+    .get("prefer")
+    ?.split(",")
+    .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference)) === true
 
 /** Answers the request, and lets the front answer the next one to the same URL without finding the way again. */
 const bound = (request: Request, answer: BoundAnswer): Eventually<Response> => {
@@ -74,7 +83,7 @@ const makeHandler = <F extends object>(
   service: RecordService<F>,
   { answer }: Answerer,
 ): CollectionHandler => {
-  const item = (request: Request, program: Effect.Effect<Stored<F>, RecordNotFound | StoreError>) =>
+  const item = (request: Request, program: Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>) =>
     answer(request, program, (record) => jsonResponse(request, 200, renderOnce(record)))
   return {
     list: ({ request }) => {
@@ -92,7 +101,7 @@ const makeHandler = <F extends object>(
       )
     },
     get: ({ request, params }) => {
-      const program = Effect.flatMap(readId(name, params.id), service.get)
+      const program = ofRecord(name, params.id, service.get)
       return bound(request, (request) => item(request, program))
     },
     create: ({ request }) =>
@@ -101,11 +110,9 @@ const makeHandler = <F extends object>(
           location: `${new URL(request.url).pathname.replace(/\/$/, "")}/${record.id}`,
         }),
       ),
-    delete: ({ request, params }) => item(request, Effect.flatMap(readId(name, params.id), service.remove)),
+    delete: ({ request, params }) => item(request, ofRecord(name, params.id, service.remove)),
   }
 }
-
-type StoreError = Effect.Error<ReturnType<RecordRepository["Service"]["get"]>>
 
 export interface CollectionSetup<F extends object> {
   readonly store: RecordStore<F>

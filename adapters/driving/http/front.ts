@@ -1,7 +1,8 @@
 import type { Guard } from "./guard.ts"
 import { KnownUrls } from "./known_urls.ts"
-import { INTERNAL, problemResponse } from "./problem.ts"
-import { type RequestInfo, requestInfo } from "./request_info.ts"
+import { describe, INTERNAL, problemResponse } from "./problem.ts"
+import { invalidHost } from "./refusal.ts"
+import { type RequestInfo, requestInfo, shareRequestInfo } from "./request_info.ts"
 
 /** One answered request, as logs and metrics see it. */
 export interface Answered {
@@ -23,7 +24,7 @@ export interface Front {
 
 /** The path of a request's URL, without the query, which may hold secrets. */
 export const pathOf = (url: string): string => {
-  const from = url.indexOf("/", 8)
+  const from = url.startsWith("/") ? 0 : url.indexOf("/", 8)
   const query = url.indexOf("?", from)
   return from < 0 ? "/" : url.slice(from, query < 0 ? undefined : query)
 }
@@ -34,16 +35,23 @@ const UNMATCHED = "unmatched"
 /** Elysia looks for the path from this position on (`http://` and a host of four characters). */
 const SHORTEST_PATH_START = 11
 
+/** Two `Host` lines arrive joined by a comma, which no host name contains. */
+const hasTwoHosts = (request: Request): boolean => request.headers.get("host")?.includes(",") === true
+
 /**
- * A request whose `Host` is so short that Elysia would drop the first path segment (`Host: a` turns `/x/secret` into
- * `/secret`), with a host of ordinary length in place.
+ * The request with a host of ordinary length in place, when its own would make Elysia drop the first path segment:
+ * `Host: a` turns `/x/secret` into `/secret`. An absent or empty `Host` (health checks in HTTP/1.0) is no mistake, but
+ * leaves the path alone in `url`; one that is no host, or two of them, is refused.
+ *
+ * @see RFC 9112 section 3.2
  */
-const withRoutableHost = (request: Request): Request => {
+const withRoutableHost = (request: Request): Request | undefined => {
   const { url } = request
-  const at = url.indexOf("/", 8)
+  const at = url.startsWith("/") ? 0 : url.indexOf("/", 8)
+  if (hasTwoHosts(request) || (at === 0 && (request.headers.get("host") ?? "") !== "")) return undefined
   if (at >= SHORTEST_PATH_START || at < 0) return request
   const routable = new Request(`http://localhost${url.slice(at)}`, request)
-  requestInfo(routable)
+  shareRequestInfo(request, routable)
   return routable
 }
 
@@ -91,19 +99,23 @@ export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Fr
   /** The answer by the short way, when the URL is known and the caller is. */
   const shortWay = (request: Request): Response | Promise<Response> | undefined => {
     const known = request.method === "GET" ? urls.get(request.url) : undefined
-    if (known === undefined || !admits(request, known.rules)) return undefined
+    if (known === undefined || hasTwoHosts(request) || !admits(request, known.rules)) return undefined
     requestInfo(request).route = known.route
     return known.answer(request)
   }
 
+  const longWay = (request: Request): Response | Promise<Response> => {
+    const routable = withRoutableHost(request)
+    return routable === undefined ? problemResponse(request, describe(invalidHost)) : route(routable)
+  }
+
   return {
     running: () => running,
-    fetch: (incoming) => {
+    fetch: (request) => {
       const startedAt = performance.now()
-      const request = withRoutableHost(incoming)
       running++
       try {
-        const response = shortWay(request) ?? route(request)
+        const response = shortWay(request) ?? longWay(request)
         if (response instanceof Promise)
           return response.then(
             (answer) => finish(request, startedAt, answer),

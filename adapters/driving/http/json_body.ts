@@ -21,14 +21,29 @@ const tooSlow = new HttpRefusal({
   detail: `The body must arrive within ${BODY_DEADLINE_MS / 1000} s`,
 })
 
-/** Reads a body of unknown length, stopping at the first byte too many. */
-const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array | "too large"> => {
+/** Stops reading. A stream that has failed meanwhile has nothing left to stop. */
+const drop = (reader: { readonly cancel: () => Promise<void> }): void => {
+  reader.cancel().catch(() => {})
+}
+
+/** Reads a body of unknown length, stopping at the first byte too many, or when nobody waits for it any more. */
+const readChunks = async (
+  body: ReadableStream<Uint8Array>,
+  abandoned: AbortSignal,
+): Promise<Uint8Array | "too large"> => {
   const chunks: Array<Uint8Array> = []
   let length = 0
-  for await (const chunk of body) {
-    length += chunk.byteLength
-    if (length > BODY_BYTES_MAX) return "too large"
-    chunks.push(chunk)
+  const reader = body.getReader()
+  abandoned.addEventListener("abort", () => drop(reader))
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    if (length > BODY_BYTES_MAX) {
+      drop(reader)
+      return "too large"
+    }
+    chunks.push(value)
   }
   const bytes = new Uint8Array(length)
   let at = 0
@@ -40,20 +55,32 @@ const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array 
 }
 
 /** The body's bytes. With a declared length within the limit the runtime itself stops at that many. */
-const bodyBytes = (request: Request, declared: string | null): Promise<ArrayBuffer | Uint8Array | "too large"> => {
+const bodyBytes = (
+  request: Request,
+  declared: string | null,
+  abandoned: AbortSignal,
+): Promise<ArrayBuffer | Uint8Array | "too large"> => {
   if (declared !== null) return request.arrayBuffer()
-  return request.body === null ? Promise.resolve(new Uint8Array()) : readChunks(request.body)
+  return request.body === null ? Promise.resolve(new Uint8Array()) : readChunks(request.body, abandoned)
 }
 
-const readBytes = (request: Request, declared: string | null): Effect.Effect<ArrayBuffer | Uint8Array, HttpRefusal> =>
+const readBytes = (
+  request: Request,
+  declared: string | null,
+  deadlineMs: number,
+): Effect.Effect<ArrayBuffer | Uint8Array, HttpRefusal> =>
   Effect.callback((resume) => {
+    const abandoned = new AbortController()
     // A timer rather than a racing program: every create passes here.
-    const timer = setTimeout(() => resume(Effect.fail(tooSlow)), BODY_DEADLINE_MS)
+    const timer = setTimeout(() => {
+      abandoned.abort()
+      resume(Effect.fail(tooSlow))
+    }, deadlineMs)
     const settle = (result: Effect.Effect<ArrayBuffer | Uint8Array, HttpRefusal>) => {
       clearTimeout(timer)
       resume(result)
     }
-    bodyBytes(request, declared).then(
+    bodyBytes(request, declared, abandoned.signal).then(
       (bytes) => settle(bytes === "too large" ? Effect.fail(tooLarge) : Effect.succeed(bytes)),
       () => settle(Effect.fail(broken("The body ended before it was complete"))),
     )
@@ -69,20 +96,29 @@ const decode = (bytes: ArrayBuffer | Uint8Array): string | undefined => {
   }
 }
 
-const parseJson = (bytes: ArrayBuffer | Uint8Array): Effect.Effect<unknown, HttpRefusal> => {
+const parseJson = (
+  bytes: ArrayBuffer | Uint8Array,
+  parse: (text: string) => unknown,
+): Effect.Effect<unknown, HttpRefusal> => {
   if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
   const text = decode(bytes)
   if (text === undefined) return Effect.fail(broken("The body is not valid UTF-8"))
-  return Effect.try({ try: (): unknown => JSON.parse(text), catch: () => broken("The body is not valid JSON") })
+  return Effect.try({ try: () => parse(text), catch: () => broken("The body is not valid JSON") })
 }
 
 /**
  * Reads the request's body as one JSON value.
  *
+ * @param deadlineMs longest time the body may take to arrive, milliseconds
  * @fails {HttpRefusal} 415 for another media type or a content coding, 413 over {@link BODY_BYTES_MAX} (declared or
  *   counted), 408 after {@link BODY_DEADLINE_MS}, 400 for an empty body, broken UTF-8 or broken JSON
+ * @param parse reads the text as JSON; throws when it is not
  */
-export const readJson = (request: Request): Effect.Effect<unknown, HttpRefusal> =>
+export const readJson = (
+  request: Request,
+  parse: (text: string) => unknown = JSON.parse,
+  deadlineMs: number = BODY_DEADLINE_MS,
+): Effect.Effect<unknown, HttpRefusal> =>
   Effect.suspend(() => {
     const { headers } = request
     const coding = headers.get("content-encoding")
@@ -90,5 +126,5 @@ export const readJson = (request: Request): Effect.Effect<unknown, HttpRefusal> 
       return Effect.fail(wrongType)
     const declared = headers.get("content-length")
     if (declared !== null && Number(declared) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-    return Effect.flatMap(readBytes(request, declared), parseJson)
+    return Effect.flatMap(readBytes(request, declared, deadlineMs), (bytes) => parseJson(bytes, parse))
   })

@@ -1,3 +1,4 @@
+import { URLSearchParams } from "node:url"
 import { Effect } from "effect"
 import type { Page } from "../../../domain/records/page.ts"
 import { HttpRefusal } from "./refusal.ts"

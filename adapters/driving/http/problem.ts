@@ -1,19 +1,32 @@
 import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
+import type { MediaError } from "../../../domain/media/errors.ts"
 import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
+import type { SchedulerError } from "../../../domain/scheduler/errors.ts"
+import { describeMedia } from "./media_problem.ts"
 import type { HttpRefusal } from "./refusal.ts"
 import { requestInfo } from "./request_info.ts"
+import { describeSchedulerError } from "./scheduler_problem.ts"
 
 /** Every error a route can answer with. A new one does not compile until {@link describe} knows it. */
-export type ServiceError = RecordsError | Unauthenticated | Forbidden | KeysUnavailable | HttpRefusal
+export type ServiceError =
+  | RecordsError
+  | SchedulerError
+  | MediaError
+  | Unauthenticated
+  | Forbidden
+  | KeysUnavailable
+  | HttpRefusal
 
 /** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
-interface Problem {
+export interface Problem {
   readonly status: number
   readonly code: string
   readonly title: string
   readonly detail: string
   readonly errors?: ReadonlyArray<Issue>
   readonly headers?: Readonly<Record<string, string>>
+  /** Extension members of this error alone. */
+  readonly extra?: Readonly<Record<string, unknown>>
 }
 
 /** Name of the protection space in `WWW-Authenticate` (RFC 9110 section 11.5). */
@@ -23,6 +36,7 @@ const REALM = "portolan"
 const RETRY_AFTER_S = "2"
 
 const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
+  INVALID_HOST: [400, "Invalid host"],
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_JSON: [400, "Invalid JSON"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
@@ -38,6 +52,12 @@ export const INTERNAL: Problem = {
   code: "INTERNAL",
   title: "Internal error",
   detail: "Something unexpected happened; the service's log knows it by the request id",
+}
+
+const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
+  // Whoever is too slow is not waited for any longer (RFC 9110 section 15.5.9).
+  if (code === "REQUEST_TIMEOUT") return { headers: { connection: "close" } }
+  return allow === undefined ? {} : { headers: { allow } }
 }
 
 /** The one place that turns an error into a status and a body. */
@@ -97,6 +117,31 @@ export const describe = (error: ServiceError): Problem => {
         detail: "Tokens cannot be judged now: the realm's keys cannot be fetched",
         headers: { "retry-after": RETRY_AFTER_S, "cache-control": "no-store" },
       }
+    case "InvalidMedia":
+    case "RequestTargetTooLong":
+    case "CarouselIncomplete":
+    case "OutcomeUnknown":
+    case "PublishBusy":
+    case "QuotaExhausted":
+    case "GraphFailure":
+      return describeMedia(error)
+    case "InvalidSchedulerArgument":
+    case "SchedulerUnreachable":
+    case "SchedulerTimeout":
+    case "SchedulerConnectionLost":
+    case "SchedulerRedirected":
+    case "SchedulerDenied":
+    case "SchedulerNotFound":
+    case "SchedulerRefused":
+    case "ActiveDeployment":
+    case "JobIndexConflict":
+    case "InvalidJob":
+    case "NoLeader":
+    case "NoRegion":
+    case "SchedulerRateLimited":
+    case "SchedulerFailed":
+    case "UnreadableAnswer":
+      return describeSchedulerError(error)
     case "HttpRefusal": {
       const [status, title] = REFUSALS[error.code]
       return {
@@ -104,7 +149,7 @@ export const describe = (error: ServiceError): Problem => {
         code: error.code,
         title,
         detail: error.detail,
-        ...(error.allow === undefined ? {} : { headers: { allow: error.allow } }),
+        ...refusalHeaders(error),
       }
     }
   }
@@ -117,7 +162,7 @@ export const describe = (error: ServiceError): Problem => {
  */
 export const problemResponse = (request: Request, problem: Problem): Response => {
   const { id } = requestInfo(request)
-  const { status, code, title, detail, errors } = problem
+  const { status, code, title, detail, errors, extra } = problem
   const body = {
     type: `urn:portolan:error:${code}`,
     title,
@@ -126,6 +171,7 @@ export const problemResponse = (request: Request, problem: Problem): Response =>
     instance: `urn:portolan:request:${id}`,
     code,
     ...(errors === undefined ? {} : { errors }),
+    ...extra,
     requestId: id,
   }
   return new Response(JSON.stringify(body), {

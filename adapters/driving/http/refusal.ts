@@ -3,6 +3,7 @@ import { Data } from "effect"
 /** The request is refused for its HTTP form alone, before any use case is asked. */
 export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
   readonly code:
+    | "INVALID_HOST"
     | "INVALID_QUERY"
     | "INVALID_JSON"
     | "REQUEST_TIMEOUT"
@@ -14,6 +15,8 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
   /** Methods of the `Allow` header, with METHOD_NOT_ALLOWED. */
   readonly allow?: string
 }> {}
+
+export const invalidHost = new HttpRefusal({ code: "INVALID_HOST", detail: "The request must name one valid host" })
 
 export const routeNotFound = new HttpRefusal({ code: "ROUTE_NOT_FOUND", detail: "No such resource" })
 

@@ -24,8 +24,10 @@ const NO_RULES: ReadonlyArray<Access> = []
 /** Where the info is kept: on the request itself. A WeakMap would say the same at the cost of every garbage collection. */
 const INFO = Symbol("portolan.request_info")
 
+type Carrier = Request & { [INFO]?: RequestInfo }
+
 /** The info of this request, made at first use. */
-export const requestInfo = (request: Request & { [INFO]?: RequestInfo }): RequestInfo => {
+export const requestInfo = (request: Carrier): RequestInfo => {
   const known = request[INFO]
   if (known !== undefined) return known
   const given = request.headers.get("x-request-id")
@@ -33,4 +35,9 @@ export const requestInfo = (request: Request & { [INFO]?: RequestInfo }): Reques
   const info: RequestInfo = { id, route: undefined, rules: NO_RULES, bound: undefined }
   request[INFO] = info
   return info
+}
+
+/** Lets a rewritten request go by the info of the one it stands for. */
+export const shareRequestInfo = (from: Request, to: Carrier): void => {
+  to[INFO] = requestInfo(from)
 }

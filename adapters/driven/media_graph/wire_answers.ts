@@ -1,0 +1,176 @@
+import { Effect, Redacted } from "effect"
+import {
+  appliedBy,
+  classify,
+  type FailureKind,
+  GraphFailure,
+  type GraphOperation,
+} from "../../../domain/media/graph_failure.ts"
+import type {
+  ContainerState,
+  ContainerStatus,
+  GraphAnswer,
+  PublishingLimit,
+} from "../../../domain/media/media_graph_port.ts"
+import type { Scrub } from "../../../domain/media/secrets.ts"
+import { readUsage } from "../../../domain/media/usage.ts"
+
+/** An answer as it arrived. */
+export interface WireAnswer {
+  readonly status: number
+  readonly text: string
+  readonly header: (name: string) => string | undefined
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Ids are longer than a double holds: such an integer is kept as its digits. */
+const keepDigits = (_name: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  typeof value === "number" && !Number.isSafeInteger(value) && /^\d+$/.test(context?.source ?? "")
+    ? context?.source
+    : value
+
+// The content type is not asked: the graph sends JSON as text/javascript too, and proxies send HTML with status 200.
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text, keepDigits)
+  } catch {
+    return undefined
+  }
+}
+
+const integerOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) ? value : undefined
+
+const TRACE_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+const secondsToMs = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,6}$/.test(text.trim()) ? Number(text) * 1000 : undefined
+
+interface Complaint {
+  readonly kind: FailureKind
+  readonly code?: number | undefined
+  readonly subcode?: number | undefined
+  readonly text?: string | undefined
+  readonly traceId?: string | undefined
+}
+
+/** Two envelopes: the graph's `error`, and `debug_info` of its upload hosts. */
+const complaintOf = (operation: GraphOperation, { status, text }: WireAnswer, body: unknown): Complaint | undefined => {
+  if (isObject(body) && isObject(body["error"])) {
+    const { code, error_subcode, is_transient, message, error_user_msg, fbtrace_id } = body["error"]
+    const evidence = { code: integerOf(code), subcode: integerOf(error_subcode), transient: is_transient === true }
+    const said = [message, error_user_msg].filter((each): each is string => typeof each === "string" && each !== "")
+    return {
+      ...evidence,
+      kind: classify({ operation, status, ...evidence }),
+      ...(said.length === 0 ? {} : { text: said.join(" ") }),
+      ...(typeof fbtrace_id === "string" && TRACE_ID.test(fbtrace_id) ? { traceId: fbtrace_id } : {}),
+    }
+  }
+  if (isObject(body) && isObject(body["debug_info"])) {
+    const { retriable, message } = body["debug_info"]
+    return {
+      kind: retriable === true ? "ServerTransient" : "MediaRejected",
+      ...(typeof message === "string" ? { text: message } : {}),
+    }
+  }
+  if (status >= 200 && status < 300 && !(isObject(body) && "error" in body)) return undefined
+  return { kind: classify({ operation, status }), text }
+}
+
+/**
+ * Reads an answer, or says how it failed.
+ *
+ * @param read gives the value, or `undefined` when the answer lacks it
+ * @fails {GraphFailure} whose texts are scrubbed
+ */
+export const readAnswer = <A>(
+  operation: GraphOperation,
+  answer: WireAnswer,
+  scrub: Scrub,
+  read: (body: unknown) => A | undefined,
+): Effect.Effect<GraphAnswer<A>, GraphFailure> => {
+  const body = parsed(answer.text)
+  const usage = readUsage({
+    app: answer.header("x-app-usage"),
+    business: answer.header("x-business-use-case-usage"),
+  })
+  const complaint = complaintOf(operation, answer, body)
+  const value = complaint === undefined ? read(body) : undefined
+  if (value !== undefined) return Effect.succeed({ value, usage })
+  // An unreadable token answer may still hold the token: nothing of it is shown.
+  const { kind, code, subcode, text, traceId }: Complaint = complaint ?? {
+    kind: "Protocol" as const,
+    ...(operation === "app-token" ? {} : { text: answer.text }),
+  }
+  const said = text === undefined ? "" : scrub(text)
+  const regainMs = usage.regainMs === 0 ? undefined : usage.regainMs
+  const retryAfterMs = kind === "Throttled" ? (regainMs ?? secondsToMs(answer.header("retry-after"))) : undefined
+  return Effect.fail(
+    new GraphFailure({
+      kind,
+      operation,
+      applied: appliedBy(kind, subcode),
+      status: answer.status,
+      usage,
+      ...(code === undefined ? {} : { graphCode: code }),
+      ...(subcode === undefined ? {} : { subcode }),
+      ...(said === "" ? {} : { text: said }),
+      ...(traceId === undefined ? {} : { traceId }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    }),
+  )
+}
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/
+
+export const readId = (body: unknown): string | undefined => {
+  const id = isObject(body) ? body["id"] : undefined
+  const text = typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? String(id) : id
+  return typeof text === "string" && ID.test(text) ? text : undefined
+}
+
+const STATES: Readonly<Record<string, ContainerState>> = {
+  IN_PROGRESS: "in-progress",
+  FINISHED: "finished",
+  ERROR: "error",
+  EXPIRED: "expired",
+  PUBLISHED: "published",
+}
+
+/** `status_code` may be missing beside `status: "Error: ..."`; a code nobody knows is "not ready", never a failure. */
+export const readStatus =
+  (containerId: string, scrub: Scrub) =>
+  (body: unknown): ContainerStatus | undefined => {
+    if (!isObject(body)) return undefined
+    const { status_code: code, status } = body
+    if (typeof code !== "string" && typeof status !== "string") return undefined
+    const words = typeof status === "string" ? status : ""
+    const known = typeof code === "string" && Object.hasOwn(STATES, code) ? STATES[code] : undefined
+    const subcode = /error code (\d{1,9})/i.exec(words)?.[1]
+    return {
+      containerId,
+      state: known ?? (typeof code !== "string" && /^error\b/i.test(words) ? "error" : "unknown"),
+      ...(words === "" ? {} : { detail: scrub(words) }),
+      ...(subcode === undefined ? {} : { subcode: Number(subcode) }),
+    }
+  }
+
+export const readLimit = (body: unknown): PublishingLimit | undefined => {
+  const rows = isObject(body) ? body["data"] : undefined
+  const row: unknown = Array.isArray(rows) ? rows[0] : undefined
+  const used = isObject(row) ? integerOf(row["quota_usage"]) : undefined
+  if (!isObject(row) || used === undefined) return undefined
+  const config = isObject(row["config"]) ? row["config"] : {}
+  const total = integerOf(config["quota_total"])
+  const periodS = integerOf(config["quota_duration"])
+  return { used, ...(total === undefined ? {} : { total }), ...(periodS === undefined ? {} : { periodS }) }
+}
+
+export const readToken = (body: unknown): Redacted.Redacted | undefined => {
+  const token = isObject(body) ? body["access_token"] : undefined
+  return typeof token === "string" && token !== "" ? Redacted.make(token) : undefined
+}

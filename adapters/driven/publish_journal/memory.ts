@@ -1,0 +1,21 @@
+import { Effect, Layer } from "effect"
+import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { decodeEntry, encodeEntry } from "./stored_entry.ts"
+
+/** Keeps the journal in this process: it holds while the process lives. */
+export const layer: Layer.Layer<PublishJournal> = Layer.sync(PublishJournal, () => {
+  const entries = new Map<string, { readonly body: string; readonly version: number }>()
+  return PublishJournal.of({
+    find: (key) =>
+      Effect.sync(() => {
+        const stored = entries.get(key)
+        return stored === undefined ? undefined : { entry: decodeEntry(stored.body), version: stored.version }
+      }),
+    put: (entry, version) =>
+      Effect.sync(() => {
+        if ((entries.get(entry.key)?.version ?? 0) !== version) return false
+        entries.set(entry.key, { body: encodeEntry(entry), version: version + 1 })
+        return true
+      }),
+  })
+})

@@ -1,0 +1,65 @@
+import { Effect, Layer } from "effect"
+import type { Db } from "mongodb"
+import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { MongoConnection } from "../mongo_connection.ts"
+import { decodeEntry, encodeEntry } from "./stored_entry.ts"
+
+interface EntryDocument {
+  readonly _id: string
+  readonly version: number
+  readonly body: string
+}
+
+/** No record collection can have this name: theirs hold no dot. */
+const JOURNAL = "portolan.publish_journal"
+
+const DUPLICATE_KEY = 11000
+
+const isDuplicateKey = (failure: unknown): boolean =>
+  failure instanceof Error && "code" in failure && failure.code === DUPLICATE_KEY
+
+const journalOf = (db: Db) => db.collection<EntryDocument>(JOURNAL)
+
+const insertFirst = async (db: Db, key: string, body: string): Promise<boolean> => {
+  try {
+    await journalOf(db).insertOne({ _id: key, version: 1, body })
+    return true
+  } catch (failure) {
+    if (isDuplicateKey(failure)) return false
+    throw failure
+  }
+}
+
+const replace = async (db: Db, key: string, body: string, version: number): Promise<boolean> => {
+  const { modifiedCount } = await journalOf(db).updateOne(
+    { _id: key, version },
+    { $set: { body }, $inc: { version: 1 } },
+  )
+  return modifiedCount === 1
+}
+
+/**
+ * The journal in MongoDB, for several services: an entry is acknowledged by the majority, and read from the primary.
+ *
+ * A `put` whose answer is lost fails and may have been stored; whoever goes on reads before writing again.
+ */
+export const layer = Layer.effect(
+  PublishJournal,
+  Effect.gen(function* () {
+    const { run } = yield* MongoConnection
+    return PublishJournal.of({
+      find: (key) =>
+        run(async (db) => {
+          const document = await journalOf(db).findOne(
+            { _id: key },
+            { readPreference: "primary", readConcern: { level: "majority" } },
+          )
+          return document === null ? undefined : { entry: decodeEntry(document.body), version: document.version }
+        }),
+      put: (entry, version) => {
+        const body = encodeEntry(entry)
+        return run((db) => (version === 0 ? insertFirst(db, entry.key, body) : replace(db, entry.key, body, version)))
+      },
+    })
+  }),
+)

@@ -1,0 +1,184 @@
+import { type Context, Duration, Effect } from "effect"
+import { Elysia } from "elysia"
+import { createCarouselFromItems } from "../../../application/media/carousel.ts"
+import { containerStatus, createContainer, publishingLimit } from "../../../application/media/containers.ts"
+import type { GraphPacing } from "../../../application/media/graph_pacing.ts"
+import { publish } from "../../../application/media/publish.ts"
+import { publishPost } from "../../../application/media/publish_post.ts"
+import type { MediaKind } from "../../../domain/media/container.ts"
+import { InvalidMedia } from "../../../domain/media/errors.ts"
+import { GraphFailure } from "../../../domain/media/graph_failure.ts"
+import type { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
+import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { type Answerer, envelope, jsonResponse } from "./answer.ts"
+import type { Guard } from "./guard.ts"
+import { readJson } from "./json_body.ts"
+import { MEDIA_DOCS } from "./media_docs.ts"
+import type { ServiceError } from "./problem.ts"
+import { methodNotAllowed, routeNotFound } from "./refusal.ts"
+
+/** What the media use cases need. */
+export type MediaServices = MediaGraphPort | PublishJournal | GraphPacing
+
+/**
+ * Longest a request waits for the platform, ms; connections are closed after 30 s of silence. What is interrupted goes
+ * on with the next request: a post is journalled, a container nobody publishes is invisible.
+ */
+const ANSWER_WITHIN_MS = 15_000
+
+/** How long a request waits for media to be processed, ms. */
+const WAITING = { budgetMs: 10_000 }
+
+type Body = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const invalid = (pointer: string, rule: string, message: string) =>
+  Effect.fail(new InvalidMedia({ issues: [{ pointer, rule, message }] }))
+
+/** The body's account, or the configured one, and the rest of the body. */
+const readCall = Effect.fnUntraced(function* (request: Request, fallback: string | undefined) {
+  const body = yield* readJson(request)
+  if (!isObject(body)) return yield* invalid("", "type", "must be an object")
+  const { accountId = fallback, ...rest } = body
+  if (accountId === undefined) return yield* invalid("/accountId", "required", "is required: no account is configured")
+  if (typeof accountId !== "string") return yield* invalid("/accountId", "type", "must be string")
+  return { accountId, rest }
+})
+
+const KINDS: ReadonlyArray<string> = ["image", "video", "reel", "carousel"] satisfies ReadonlyArray<MediaKind>
+
+/** A publish call's body: all of it optional, and so is the body itself. */
+const readPublish = Effect.fnUntraced(function* (request: Request, fallback: string | undefined) {
+  const empty = request.body === null || request.headers.get("content-length") === "0"
+  if (empty && fallback !== undefined) return { accountId: fallback }
+  const { accountId, rest } = yield* readCall(request, fallback)
+  const { kind, ...others } = rest
+  const unknown = Object.keys(others)[0]
+  if (unknown !== undefined) return yield* invalid(`/${unknown}`, "unknown-field", "is not a field of this request")
+  if (kind !== undefined && !(typeof kind === "string" && KINDS.includes(kind)))
+    return yield* invalid("/kind", "kind", `must be one of ${KINDS.join(", ")}`)
+  return { accountId, ...(kind === undefined ? {} : { kind: kind as MediaKind }) }
+})
+
+const readAccount = ({ url }: Request, fallback: string | undefined) => {
+  const accountId = new URL(url).searchParams.get("accountId") ?? fallback
+  return accountId === undefined
+    ? invalid("/accountId", "required", "is required: no account is configured")
+    : Effect.succeed(accountId)
+}
+
+const NO_PARSE = { parse: "none" } as const
+const HIDDEN = { parse: "none", detail: { hide: true } } as const
+
+/**
+ * The media routes of contract section 4; they guard themselves.
+ *
+ * @param parts.services built once, at start
+ * @param parts.roles realm roles, any one of which may use them
+ * @param parts.accountId media account for requests that name none
+ */
+export const mediaRoutes = (parts: {
+  readonly services: Context.Context<MediaServices>
+  readonly guard: Guard
+  readonly answerer: Answerer
+  readonly roles: ReadonlyArray<string>
+  readonly accountId: string | undefined
+}) => {
+  const { answerer, accountId: fallback } = parts
+
+  const slow = new GraphFailure({ kind: "Network", operation: "create", applied: "unknown", text: "timeout" })
+  const within = <A, B>(program: Effect.Effect<A, ServiceError, MediaServices>, late: Effect.Effect<B, ServiceError>) =>
+    program.pipe(
+      Effect.timeoutOrElse({ duration: Duration.millis(ANSWER_WITHIN_MS), orElse: () => late }),
+      Effect.provideContext(parts.services),
+    )
+  const answer = <A, B = never>(
+    request: Request,
+    program: Effect.Effect<A, ServiceError, MediaServices>,
+    status: (value: A | B) => number,
+    late: Effect.Effect<B, ServiceError> = Effect.fail(slow),
+  ) =>
+    answerer.answer(request, within(program, late), (value) => {
+      const made = status(value) === 201 && isObject(value) && typeof value["containerId"] === "string"
+      const location = made ? { location: `/media/containers/${value["containerId"]}` } : undefined
+      return jsonResponse(request, status(value), envelope(JSON.stringify(value)), location)
+    })
+  const refuse =
+    (error: ServiceError) =>
+    ({ request }: { readonly request: Request }) =>
+      answerer.answer(request, Effect.fail(error), () => new Response())
+  const still = (containerId: string | undefined) => Effect.succeed({ state: "still-processing" as const, containerId })
+  const stateStatus = ({ state }: { readonly state: string }): number => (state === "still-processing" ? 202 : 200)
+
+  return new Elysia().group("/media", (group) =>
+    group
+      .use(parts.guard.protect({ roles: parts.roles }))
+      .post(
+        "/containers",
+        ({ request }) =>
+          answer(
+            request,
+            Effect.flatMap(readCall(request, fallback), ({ accountId, rest }) => createContainer(accountId, rest)),
+            () => 201,
+          ),
+        { ...NO_PARSE, detail: MEDIA_DOCS.create },
+      )
+      .post(
+        "/carousels",
+        ({ request }) =>
+          answer(
+            request,
+            Effect.flatMap(readCall(request, fallback), ({ accountId, rest }) =>
+              createCarouselFromItems(accountId, rest, { waiting: WAITING }),
+            ),
+            ({ state }) => (state === "created" ? 201 : 202),
+          ),
+        { ...NO_PARSE, detail: MEDIA_DOCS.carousel },
+      )
+      .get("/containers/:id", ({ request, params }) => answer(request, containerStatus(params.id), () => 200), {
+        ...NO_PARSE,
+        detail: MEDIA_DOCS.status,
+      })
+      .post(
+        "/containers/:id/publish",
+        ({ request, params }) =>
+          answer(
+            request,
+            Effect.flatMap(readPublish(request, fallback), (call) =>
+              publish({ ...call, containerId: params.id }, { waiting: WAITING }),
+            ),
+            stateStatus,
+            still(params.id),
+          ),
+        { ...NO_PARSE, detail: MEDIA_DOCS.publish },
+      )
+      .post(
+        "/posts",
+        ({ request }) =>
+          answer(
+            request,
+            Effect.flatMap(readCall(request, fallback), ({ accountId, rest: { key, ...post } }) =>
+              // The use case checks both; the types speak of callers that are trusted.
+              publishPost({ key, accountId, post } as never, { waiting: WAITING }),
+            ),
+            stateStatus,
+            still(undefined),
+          ),
+        { ...NO_PARSE, detail: MEDIA_DOCS.post },
+      )
+      .get(
+        "/limit",
+        ({ request }) => answer(request, Effect.flatMap(readAccount(request, fallback), publishingLimit), () => 200),
+        { ...NO_PARSE, detail: MEDIA_DOCS.limit },
+      )
+      .all("/containers", refuse(methodNotAllowed("POST")), HIDDEN)
+      .all("/carousels", refuse(methodNotAllowed("POST")), HIDDEN)
+      .all("/posts", refuse(methodNotAllowed("POST")), HIDDEN)
+      .all("/containers/:id", refuse(methodNotAllowed("GET, HEAD")), HIDDEN)
+      .all("/containers/:id/publish", refuse(methodNotAllowed("POST")), HIDDEN)
+      .all("/limit", refuse(methodNotAllowed("GET, HEAD")), HIDDEN)
+      .all("/*", refuse(routeNotFound), HIDDEN)
+      .all("", refuse(routeNotFound), HIDDEN),
+  )
+}

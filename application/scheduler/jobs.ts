@@ -1,0 +1,50 @@
+import { Effect } from "effect"
+import type { Integer, JobAt, JobDefinition } from "../../domain/scheduler/job.ts"
+import { type BlockingQuery, type Place, SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
+import { Restarts } from "./restarts.ts"
+
+// The scheduler's use cases on one page (seed 4.3). Every one but the restart is one request, and no span of its own: its
+// cost beside the request would be mostly the span.
+
+const ask = <A, E>(call: (scheduler: SchedulerPort["Service"]) => Effect.Effect<A, E>) =>
+  Effect.flatMap(SchedulerPort, call)
+
+/** @fails {SchedulerError} */
+export const getDefinition = (at: JobAt) =>
+  ask((scheduler) => Effect.map(scheduler.getDefinition(at), ({ value }) => value))
+
+/** The definition once it is newer than the index, with its own; the same one when nothing happened in time. */
+export const pollDefinition = (at: JobAt, poll: BlockingQuery) => ask((scheduler) => scheduler.getDefinition(at, poll))
+
+/** @fails {SchedulerError} */
+export const runJob = (definition: JobDefinition, place: Place) =>
+  ask((scheduler) => scheduler.runJob(definition, place))
+
+/** What running the definition would change; nothing does. */
+export const planJob = (definition: JobDefinition, place: Place) =>
+  ask((scheduler) => scheduler.planJob(definition, place))
+
+/** Scales the configured group (seed 4.3 rule 1). */
+export const scaleJob = (to: JobAt & { readonly count: number; readonly ifIndex?: Integer }) =>
+  ask((scheduler) => scheduler.scaleJob({ ...to, group: scheduler.scaleGroup }))
+
+/** @fails {RestartError} of the first step alone */
+export const restartJob = (job: JobAt) => Effect.flatMap(Restarts, ({ restart }) => restart(job))
+
+/** Restarts that are pending or stuck, oldest first. */
+export const unfinishedRestarts = Effect.flatMap(Restarts, ({ unfinished }) => unfinished)
+
+/** @fails {SchedulerError} never because the job is unknown: the agent calls that done */
+export const deleteJob = (at: JobAt & { readonly purge: boolean }) => ask((scheduler) => scheduler.deleteJob(at))
+
+/** @fails {SchedulerError} */
+export const allocationStats = (at: Place & { readonly allocationId: string }) =>
+  ask((scheduler) => scheduler.allocationStats(at))
+
+/** @fails {SchedulerError} never because the node is unknown: the agent answers with an empty list */
+export const getAllocations = (at: Place & { readonly nodeId: string }) =>
+  ask((scheduler) => Effect.map(scheduler.getAllocations(at), ({ value }) => value))
+
+/** The node's allocations once something is newer than the index, with its own. */
+export const pollAllocations = (at: Place & { readonly nodeId: string }, poll: BlockingQuery) =>
+  ask((scheduler) => scheduler.getAllocations(at, poll))

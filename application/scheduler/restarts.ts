@@ -1,0 +1,117 @@
+import { Clock, Context, Deferred, type Duration, Effect, Layer, Random } from "effect"
+import type { StoreUnavailable } from "../../domain/records/errors.ts"
+import type { RestartError } from "../../domain/scheduler/errors.ts"
+import { type JobAt, problemWithJobAt } from "../../domain/scheduler/job.ts"
+import { RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
+import type { RestartRules } from "../../domain/scheduler/restart_plan.ts"
+import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
+import { make as makeBackground } from "../background.ts"
+import { makeSteps } from "./restart_sequence.ts"
+
+/**
+ * Restarts jobs, and never leaves one at 0: not when the process ends in order, not when it is killed, not when two
+ * instances start at once.
+ */
+export class Restarts extends Context.Service<
+  Restarts,
+  {
+    /**
+     * Scales the job's group to 0, and one second later, behind the caller, back to 1 (seed 4.3 rule 2).
+     *
+     * @fails {RestartError} when the first step failed; the second step's errors are only logged
+     */
+    readonly restart: (job: JobAt) => Effect.Effect<void, RestartError>
+    /** Restarts that wait for their second step, and those that are stuck. */
+    readonly unfinished: Effect.Effect<ReadonlyArray<RestartRecord>, StoreUnavailable>
+  }
+>()("portolan/application/scheduler/Restarts") {}
+
+const randomName = Effect.map(
+  Effect.all([Random.nextIntBetween(0, 2 ** 48), Random.nextIntBetween(0, 2 ** 48)]),
+  (parts) => parts.map((part) => part.toString(36)).join(""),
+)
+
+/**
+ * Starts with what an earlier process left unfinished, and keeps an eye on what other instances leave.
+ *
+ * @param grace how long the end waits for second steps; what is left then stays in the journal
+ */
+export const layer = (
+  rules: RestartRules,
+  grace: Duration.Input,
+): Layer.Layer<Restarts, never, SchedulerPort | RestartJournal> =>
+  Layer.effect(
+    Restarts,
+    Effect.gen(function* () {
+      const scheduler = yield* SchedulerPort
+      const journal = yield* RestartJournal
+      const owner = yield* randomName
+      const { begin, finish, resume } = makeSteps({ scheduler, journal, rules, owner })
+      const attempt = (label: string, work: Effect.Effect<unknown, StoreUnavailable>) =>
+        work.pipe(
+          Effect.catch((error) => Effect.logWarning(`Restart journal: cannot ${label}`, error.message)),
+          Effect.asVoid,
+        )
+      const leaseFromNow = Effect.map(Clock.currentTimeMillis, (now) => ({ owner, until: now + rules.leaseMs }))
+
+      // Closed in reverse: the leases are given back once the running sequences have ended.
+      yield* Effect.addFinalizer(() => attempt("release", journal.release(owner)))
+      const background = yield* makeBackground(grace)
+      /** Runs a sequence behind the caller, renewing its lease as long as it takes. */
+      const runBehind = (record: RestartRecord, sequence: Effect.Effect<void>) => {
+        const heartbeat = Effect.gen(function* () {
+          yield* Effect.sleep(rules.leaseMs / 3)
+          yield* attempt("renew", journal.renew(record.id, yield* leaseFromNow))
+        })
+        return background.run("restart", Effect.raceFirst(sequence, Effect.forever(heartbeat)))
+      }
+      const takeOver = Effect.gen(function* () {
+        const left = yield* journal.claim(scheduler.endpoint, yield* Clock.currentTimeMillis, yield* leaseFromNow)
+        for (const record of left) yield* runBehind(record, resume(record))
+      })
+      if (journal.shared)
+        yield* Effect.forkScoped(
+          attempt("take over", takeOver).pipe(Effect.andThen(Effect.sleep(rules.leaseMs)), Effect.forever),
+        )
+
+      const newRecord = Effect.fnUntraced(function* (job: JobAt) {
+        const now = yield* Clock.currentTimeMillis
+        const record: RestartRecord = {
+          id: `${now.toString(36)}-${yield* randomName}`,
+          endpoint: scheduler.endpoint,
+          jobId: job.jobId,
+          region: job.region,
+          ...(job.namespace === undefined ? {} : { namespace: job.namespace }),
+          group: scheduler.scaleGroup,
+          state: "intent",
+          createdAt: now,
+          dueAt: now,
+          attempts: 0,
+        }
+        return record
+      })
+
+      const restart = Effect.fn("restartJob")(function* (job: JobAt) {
+        const problem = problemWithJobAt(job)
+        if (problem !== undefined) return yield* problem
+        const record = yield* newRecord(job)
+        const accepted = yield* Deferred.make<void, RestartError>()
+        // The whole sequence runs behind: a caller that goes away cannot break it in the middle.
+        const sequence = Effect.gen(function* () {
+          const first = yield* begin(record, (unclear) => runBehind(unclear, resume(unclear))).pipe(
+            Effect.onExit((exit) =>
+              exit._tag === "Failure"
+                ? Deferred.failCause(accepted, exit.cause)
+                : Deferred.succeed(accepted, undefined),
+            ),
+            Effect.option,
+          )
+          if (first._tag === "Some") yield* finish(first.value)
+        })
+        yield* runBehind(record, sequence)
+        yield* Deferred.await(accepted)
+      })
+
+      return Restarts.of({ restart, unfinished: journal.list(scheduler.endpoint) })
+    }),
+  )

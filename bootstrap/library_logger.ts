@@ -1,0 +1,38 @@
+import { Cause, Layer, Logger, References } from "effect"
+
+/** What a library user may pass as logger: any structured logger with these four methods (pino's order is the reverse). */
+export interface StructuredLogger {
+  readonly debug: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  readonly info: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+  readonly error: (message: string, fields: Readonly<Record<string, unknown>>) => void
+}
+
+const METHODS: Readonly<Record<string, keyof StructuredLogger>> = {
+  Trace: "debug",
+  Debug: "debug",
+  Info: "info",
+  Warn: "warn",
+  Error: "error",
+  Fatal: "error",
+}
+
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Passes everything the library logs on to the user's logger; one that throws disturbs nothing. Silent without one. */
+export const loggerLayer = (logger: StructuredLogger | undefined): Layer.Layer<never> => {
+  if (logger === undefined) return Logger.layer([])
+  const passOn = Logger.make<unknown, void>(({ message, logLevel, cause, fiber }) => {
+    const [text, ...parts] = Array.isArray(message) ? message : [message]
+    const fields: Record<string, unknown> = { ...fiber.getRef(References.CurrentLogAnnotations) }
+    for (const part of parts) Object.assign(fields, isFields(part) ? part : { detail: part })
+    if (cause.reasons.length > 0) fields["cause"] = Cause.pretty(cause)
+    try {
+      logger[METHODS[logLevel] ?? "info"](String(text), fields)
+    } catch {
+      // The user's logger is broken; the call it reports on is not.
+    }
+  })
+  return Layer.merge(Logger.layer([passOn]), Layer.succeed(References.MinimumLogLevel, "Info"))
+}

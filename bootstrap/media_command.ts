@@ -1,0 +1,39 @@
+import { Effect, Layer } from "effect"
+import type { Command } from "../adapters/driving/cli/command.ts"
+import { type MediaTools, mediaCommands } from "../adapters/driving/cli/media.ts"
+import { InvalidConfiguration, readEnvironment } from "./config.ts"
+import { makeLog } from "./log_output.ts"
+import { graphSetup } from "./media_area.ts"
+import { graphLayer } from "./media_layers.ts"
+import { storeLayer } from "./store.ts"
+
+const MISSING = new InvalidConfiguration({
+  mistakes: [
+    { variable: "GRAPH_URL", rule: "is required by 'media'" },
+    { variable: "GRAPH_API_VERSION", rule: "is required by 'media'" },
+  ],
+})
+
+/** Read from the environment when a command runs; the journal is the store's, so that the service knows of it too. */
+const tools = Effect.gen(function* () {
+  const config = yield* readEnvironment
+  const setup = yield* graphSetup(config, {})
+  if (setup === undefined) return yield* MISSING
+  // Results go to standard output, so the log must not.
+  const log = makeLog(config, { write: (line) => process.stderr.write(`${line}\n`), flush: () => {} })
+  const found: MediaTools = {
+    graph: Layer.provideMerge(graphLayer(setup), log.layer),
+    journal: storeLayer(config),
+    accountId: config.GRAPH_ACCOUNT_ID,
+    appId: config.GRAPH_APP_ID,
+    appSecret: config.GRAPH_APP_SECRET,
+  }
+  return found
+})
+
+/** Every `portolan media` command, by the word that selects it. */
+export const mediaCommand = (word: string): Command => {
+  const command = mediaCommands(tools).find(({ path }) => path[1] === word)
+  if (command === undefined) throw new Error(`No command 'media ${word}'`)
+  return command
+}

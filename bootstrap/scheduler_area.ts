@@ -1,0 +1,39 @@
+import { Layer } from "effect"
+import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
+import { makeAnswerer } from "../adapters/driving/http/answer.ts"
+import { schedulerRoutes } from "../adapters/driving/http/scheduler_routes.ts"
+import * as restarts from "../application/scheduler/restarts.ts"
+import type { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
+import { RESTART_RULES } from "../domain/scheduler/restart_plan.ts"
+import type { SchedulerPort } from "../domain/scheduler/scheduler_port.ts"
+import { type Area, makeArea } from "./area.ts"
+import type { Config } from "./config.ts"
+import type { Store } from "./store.ts"
+
+/** How long the end of the service waits for second steps of restarts, within the time a supervisor usually grants. */
+const RESTART_GRACE = "8 seconds"
+
+export const schedulerClient = (config: Config, baseUrl: string): Layer.Layer<SchedulerPort, InvalidSchedulerSetup> =>
+  httpScheduler.layer({
+    baseUrl,
+    scaleGroup: config.SCHEDULER_SCALE_GROUP,
+    debug: config.SCHEDULER_LOG_LEVEL === "debug",
+    ...(config.SCHEDULER_TOKEN === undefined ? {} : { token: config.SCHEDULER_TOKEN }),
+  })
+
+/** The scheduler's client and restarts. The journal lives in the store. */
+export const schedulerServices = (config: Config, baseUrl: string, store: Store) =>
+  restarts
+    .layer(RESTART_RULES, RESTART_GRACE)
+    .pipe(Layer.provideMerge(schedulerClient(config, baseUrl)), Layer.provide(store))
+
+/** The scheduler's routes over its services. */
+export const schedulerArea = (config: Config, baseUrl: string, store: Store): Area =>
+  makeArea(schedulerServices(config, baseUrl, store), (context, { guard }) => ({
+    mounts: [
+      {
+        prefix: "/scheduler",
+        routes: [schedulerRoutes({ guard, answerer: makeAnswerer(context), roles: config.SCHEDULER_ROLES })],
+      },
+    ],
+  }))

@@ -1,0 +1,66 @@
+import { Effect, Layer, Redacted } from "effect"
+import * as memoryPublishing from "../adapters/driven/publish_journal/memory.ts"
+import * as memoryRecords from "../adapters/driven/record_repository/memory.ts"
+import * as memoryRestarts from "../adapters/driven/restart_journal/memory.ts"
+import type { PublishJournal } from "../domain/media/publish_journal.ts"
+import type { StoreUnavailable } from "../domain/records/errors.ts"
+import type { RecordRepository } from "../domain/records/record_repository.ts"
+import type { RestartJournal } from "../domain/scheduler/restart_journal.ts"
+import { type Config, sqlitePath } from "./config.ts"
+
+/** Where records and journals live. */
+export type StoreChoice =
+  | "memory"
+  /** Path of the SQLite file. */
+  | { readonly sqlite: string }
+  /** Connection string; the database comes from its path, else `portolan`. Pool sizes: the driver's own when omitted. */
+  | { readonly mongodb: string; readonly maxOpenConnections?: number; readonly maxIdleConnections?: number }
+
+/** What one store holds, over one connection: records, and the journals of restarts and of publishing. */
+export type Store = Layer.Layer<RecordRepository | RestartJournal | PublishJournal, StoreUnavailable>
+
+/**
+ * The swap table of the store's ports. An adapter that needs a package of its own is imported only when it is chosen: the
+ * MongoDB driver alone would double the start time.
+ */
+export const storeOf = (store: StoreChoice): Store => {
+  if (store === "memory") return Layer.mergeAll(memoryRecords.layer, memoryRestarts.layer, memoryPublishing.layer)
+  if ("sqlite" in store)
+    return Layer.unwrap(
+      Effect.promise(async () => {
+        const records = await import("../adapters/driven/record_repository/sqlite.ts")
+        const restarts = await import("../adapters/driven/restart_journal/sqlite.ts")
+        const publishing = await import("../adapters/driven/publish_journal/sqlite.ts")
+        const database = await import("../adapters/driven/sqlite_database.ts")
+        return Layer.provide(
+          Layer.mergeAll(records.layer, restarts.layer, publishing.layer),
+          database.layer({ path: store.sqlite }),
+        )
+      }),
+    )
+  return Layer.unwrap(
+    Effect.promise(async () => {
+      const records = await import("../adapters/driven/record_repository/mongo.ts")
+      const restarts = await import("../adapters/driven/restart_journal/mongo.ts")
+      const publishing = await import("../adapters/driven/publish_journal/mongo.ts")
+      const connection = await import("../adapters/driven/mongo_connection.ts")
+      const { mongodb, maxOpenConnections, maxIdleConnections } = store
+      return Layer.provide(
+        Layer.mergeAll(records.layer, restarts.layer, publishing.layer),
+        connection.layer({ url: Redacted.make(mongodb), maxOpenConnections, maxIdleConnections }),
+      )
+    }),
+  )
+}
+
+/** The configured store. */
+export const storeLayer = (config: Config): Store => {
+  if (config.STORE === "memory") return storeOf("memory")
+  if (config.STORE === "sqlite") return storeOf({ sqlite: sqlitePath(config) })
+  const { MONGODB_URL = Redacted.make(""), DB_MAX_OPEN_CONNS: open, DB_MAX_IDLE_CONNS: idle } = config
+  return storeOf({
+    mongodb: Redacted.value(MONGODB_URL),
+    ...(open === undefined ? {} : { maxOpenConnections: open }),
+    ...(idle === undefined ? {} : { maxIdleConnections: idle }),
+  })
+}

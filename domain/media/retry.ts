@@ -1,0 +1,32 @@
+import type { FailureKind, GraphFailure } from "./graph_failure.ts"
+
+interface Cure {
+  /** Calls in all, the first included. */
+  readonly calls: number
+  /** Pause before the next call, ms: the first one, and the factor from one to the next. */
+  readonly firstMs: number
+  readonly factor: number
+}
+
+/** Only a creation or a read may be repeated by itself: a container nobody publishes is invisible and expires. */
+const CURES: Partial<Readonly<Record<FailureKind, Cure>>> = {
+  ServerTransient: { calls: 3, firstMs: 1_000, factor: 3 },
+  Network: { calls: 3, firstMs: 1_000, factor: 3 },
+  // Real faults of the platform that pass, although it says they do not.
+  MediaFetch: { calls: 3, firstMs: 5_000, factor: 3 },
+  Throttled: { calls: 3, firstMs: 60_000, factor: 4 },
+  StatusUnavailable: { calls: 3, firstMs: 2_000, factor: 3 },
+  Protocol: { calls: 2, firstMs: 1_000, factor: 1 },
+}
+
+/**
+ * The pause before a creation or a read is tried again, or `undefined` when it must not be.
+ *
+ * @param call number of the call that failed, from 1
+ * @returns milliseconds; the graph's own `retryAfterMs` counts before the table
+ */
+export const retryPause = (failure: GraphFailure, call: number): number | undefined => {
+  const cure = CURES[failure.kind]
+  if (cure === undefined || call >= cure.calls) return undefined
+  return failure.retryAfterMs ?? cure.firstMs * cure.factor ** (call - 1)
+}

@@ -1,0 +1,207 @@
+import { Data } from "effect"
+import type { StoreUnavailable } from "../records/errors.ts"
+
+export type Operation =
+  | "getDefinition"
+  | "runJob"
+  | "planJob"
+  | "scaleJob"
+  | "deleteJob"
+  | "scaleStatus"
+  | "allocationStats"
+  | "getAllocations"
+  | "events"
+
+/** One call that went wrong. `path` is without query, and no field ever holds a secret. */
+export interface FailedCall {
+  readonly operation: Operation
+  readonly method: string
+  readonly path: string
+  /** Whether the agent can have done what was asked. */
+  readonly applied: "no" | "unknown"
+}
+
+/** A call the agent answered with a refusal; `body` is its text, at most 4 KiB. */
+export interface RefusedCall extends FailedCall {
+  readonly status: number
+  readonly body: string
+}
+
+const where = (call: FailedCall): string => `${call.operation} (${call.method} ${call.path})`
+const refusal = (call: RefusedCall): string => `${where(call)}: ${call.status} ${call.body.trim()}`
+
+/** An argument that could never be sent; nothing was. */
+export class InvalidSchedulerArgument extends Data.TaggedError("InvalidSchedulerArgument")<{
+  readonly argument: string
+  readonly rule: string
+}> {
+  readonly code = "INVALID_SCHEDULER_ARGUMENT"
+  override get message(): string {
+    return `'${this.argument}' ${this.rule}`
+  }
+}
+
+/** An option the client can never work with; found when the client is made. */
+export class InvalidSchedulerSetup extends Data.TaggedError("InvalidSchedulerSetup")<{
+  readonly option: string
+  readonly rule: string
+}> {
+  readonly code = "INVALID_SCHEDULER_SETUP"
+  override get message(): string {
+    return `Scheduler option '${this.option}' ${this.rule}`
+  }
+}
+
+/** No connection, or no trusted one: nothing was sent. */
+export class SchedulerUnreachable extends Data.TaggedError("SchedulerUnreachable")<
+  FailedCall & { readonly reason: "connection" | "tls" }
+> {
+  readonly code = "SCHEDULER_UNREACHABLE"
+  override get message(): string {
+    return `${where(this)}: no ${this.reason === "tls" ? "trusted TLS " : ""}connection to the agent`
+  }
+}
+
+/** The whole exchange, body included, took longer than its deadline. */
+export class SchedulerTimeout extends Data.TaggedError("SchedulerTimeout")<FailedCall> {
+  readonly code = "SCHEDULER_TIMEOUT"
+  override get message(): string {
+    return `${where(this)}: no complete answer within the deadline`
+  }
+}
+
+/** The connection broke before the answer was complete. */
+export class SchedulerConnectionLost extends Data.TaggedError("SchedulerConnectionLost")<FailedCall> {
+  readonly code = "SCHEDULER_CONNECTION_LOST"
+  override get message(): string {
+    return `${where(this)}: the connection broke before the answer was complete`
+  }
+}
+
+/** The agent pointed elsewhere; redirects are never followed, they would carry the token away. */
+export class SchedulerRedirected extends Data.TaggedError("SchedulerRedirected")<FailedCall> {
+  readonly code = "SCHEDULER_REDIRECTED"
+  override get message(): string {
+    return `${where(this)}: the agent answered with a redirect, which is not followed`
+  }
+}
+
+/** The agent does not accept our token, or not for this. */
+export class SchedulerDenied extends Data.TaggedError("SchedulerDenied")<
+  RefusedCall & { readonly reason: "permission" | "token" | "registration-disabled" }
+> {
+  readonly code = "SCHEDULER_DENIED"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** No such job, allocation or node. */
+export class SchedulerNotFound extends Data.TaggedError("SchedulerNotFound")<RefusedCall> {
+  readonly code = "SCHEDULER_NOT_FOUND"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** The agent refuses the request as it is. */
+export class SchedulerRefused extends Data.TaggedError("SchedulerRefused")<RefusedCall> {
+  readonly code = "SCHEDULER_REFUSED"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** The job cannot be scaled while a deployment of it runs. */
+export class ActiveDeployment extends Data.TaggedError("ActiveDeployment")<RefusedCall> {
+  readonly code = "ACTIVE_DEPLOYMENT"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** The job was changed since the index that the request insisted on. */
+export class JobIndexConflict extends Data.TaggedError("JobIndexConflict")<RefusedCall> {
+  readonly code = "JOB_INDEX_CONFLICT"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** The agent found the definition invalid. It says so with status 500; repeating is useless. */
+export class InvalidJob extends Data.TaggedError("InvalidJob")<RefusedCall> {
+  readonly code = "INVALID_JOB"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** The servers have no leader now; nothing was changed, a later try may succeed. */
+export class NoLeader extends Data.TaggedError("NoLeader")<RefusedCall> {
+  readonly code = "NO_LEADER"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** The agent knows no way to this region. */
+export class NoRegion extends Data.TaggedError("NoRegion")<RefusedCall> {
+  readonly code = "NO_REGION"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** Too many connections from here; the request was not read. */
+export class SchedulerRateLimited extends Data.TaggedError("SchedulerRateLimited")<RefusedCall> {
+  readonly code = "SCHEDULER_RATE_LIMITED"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** The agent, or a proxy before it, failed. */
+export class SchedulerFailed extends Data.TaggedError("SchedulerFailed")<RefusedCall> {
+  readonly code = "SCHEDULER_FAILED"
+  override get message(): string {
+    return refusal(this)
+  }
+}
+
+/** A successful answer that does not have the promised shape; `body` is its beginning, at most 256 characters. */
+export class UnreadableAnswer extends Data.TaggedError("UnreadableAnswer")<RefusedCall & { readonly rule: string }> {
+  readonly code = "UNREADABLE_ANSWER"
+  override get message(): string {
+    return `${where(this)}: the answer ${this.rule}`
+  }
+}
+
+/** Everything a call to the agent can fail with. */
+export type SchedulerError =
+  | InvalidSchedulerArgument
+  | SchedulerUnreachable
+  | SchedulerTimeout
+  | SchedulerConnectionLost
+  | SchedulerRedirected
+  | SchedulerDenied
+  | SchedulerNotFound
+  | SchedulerRefused
+  | ActiveDeployment
+  | JobIndexConflict
+  | InvalidJob
+  | NoLeader
+  | NoRegion
+  | SchedulerRateLimited
+  | SchedulerFailed
+  | UnreadableAnswer
+
+/** Everything a restart can fail with: the first step, or the journal that has to be written before it. */
+export type RestartError = SchedulerError | StoreUnavailable
+
+/** The job was not running in time. */
+export class NotRunning extends Data.TaggedError("NotRunning")<{ readonly jobId: string; readonly reason: string }> {
+  readonly code = "JOB_NOT_RUNNING"
+  override get message(): string {
+    return `Job '${this.jobId}' is not running: ${this.reason}`
+  }
+}

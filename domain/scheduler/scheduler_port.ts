@@ -1,0 +1,67 @@
+import { Context, type Effect, type Stream } from "effect"
+import type { NomadAllocations } from "./allocation.ts"
+import type { SchedulerError } from "./errors.ts"
+import type { Integer, JobAt, JobDefinition, JobPlan, JobReceipt, ScaleStatus } from "./job.ts"
+import type { ResourceUsage } from "./resource_usage.ts"
+
+/** Where something is, for calls that name no job. */
+export type Place = Omit<JobAt, "jobId">
+
+/** Waits on the agent's side until something newer than `index` is there, or `waitMs` has passed. */
+export interface BlockingQuery {
+  readonly index: Integer
+  /** 0..240000 milliseconds; the agent may add a sixteenth. */
+  readonly waitMs: number
+}
+
+/** A value and the index it was read at, which the next blocking query waits on. */
+export interface Snapshot<A> {
+  readonly value: A
+  readonly index?: Integer
+}
+
+/** What happened at one index. `Events` are open objects with `Topic`, `Type`, `Key` and `Payload`. */
+export interface EventBatch {
+  readonly Index: Integer
+  readonly Events: ReadonlyArray<Readonly<Record<string, unknown>>>
+}
+
+export interface EventSubscription extends Place {
+  /** As `Job:web` or `Deployment`; none means every topic. */
+  readonly topics: ReadonlyArray<string>
+  /** First index of interest; 0 or absent means from now on. */
+  readonly index?: Integer
+}
+
+/**
+ * Driven port: the scheduler's agent. One call is one request; nothing is repeated unless the adapter was told to.
+ *
+ * @see seed 4.3
+ */
+export class SchedulerPort extends Context.Service<
+  SchedulerPort,
+  {
+    /** Names the agent in the restart journal; holds no secret. */
+    readonly endpoint: string
+    /** Task group that scaling and restarting target (seed 4.3 rule 1). */
+    readonly scaleGroup: string
+    readonly getDefinition: (at: JobAt, poll?: BlockingQuery) => Effect.Effect<Snapshot<JobDefinition>, SchedulerError>
+    readonly runJob: (definition: JobDefinition, place: Place) => Effect.Effect<JobReceipt, SchedulerError>
+    readonly planJob: (definition: JobDefinition, place: Place) => Effect.Effect<JobPlan, SchedulerError>
+    /** `ifIndex`: only when the job is still at this modify index (agents from 1.8.2 on). */
+    readonly scaleJob: (
+      to: JobAt & { readonly group: string; readonly count: number; readonly ifIndex?: Integer },
+    ) => Effect.Effect<JobReceipt, SchedulerError>
+    readonly deleteJob: (at: JobAt & { readonly purge: boolean }) => Effect.Effect<JobReceipt, SchedulerError>
+    readonly scaleStatus: (at: JobAt) => Effect.Effect<ScaleStatus, SchedulerError>
+    readonly allocationStats: (
+      at: Place & { readonly allocationId: string },
+    ) => Effect.Effect<ResourceUsage, SchedulerError>
+    readonly getAllocations: (
+      at: Place & { readonly nodeId: string },
+      poll?: BlockingQuery,
+    ) => Effect.Effect<Snapshot<NomadAllocations>, SchedulerError>
+    /** Endless; connects again from the last index when the connection breaks. */
+    readonly events: (subscription: EventSubscription) => Stream.Stream<EventBatch, SchedulerError>
+  }
+>()("portolan/domain/scheduler/SchedulerPort") {}

@@ -1,0 +1,479 @@
+// The HTTP adapter against a server that says anything: request targets byte for byte, answers, faults, and no secret
+// in whatever comes out, also when the server repeats them.
+import { describe, expect, test } from "bun:test"
+import { createServer } from "node:net"
+import { Cause, Effect, Exit, Fiber, Layer, Logger, Redacted, References, type Scope, Tracer } from "effect"
+import * as http from "../../adapters/driven/media_graph/http.ts"
+import { createContainer } from "../../application/media/containers.ts"
+import * as pacing from "../../application/media/graph_pacing.ts"
+import type { Container } from "../../domain/media/container.ts"
+import { makeGraphAddress } from "../../domain/media/graph_address.ts"
+import { GraphFailure } from "../../domain/media/graph_failure.ts"
+import { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
+import { type Answer, type LocalServer, localServer, type Seen } from "../support/local_server.ts"
+import { ACCOUNT } from "../support/media_world.ts"
+import { APP_SECRET, leakIn, SIGNED_URL, TATTLE, TOKEN } from "../support/secrets.ts"
+
+type Graph = MediaGraphPort["Service"]
+
+const ID = "17889455560051444"
+const OK: Answer = { body: `{"id":"${ID}"}` }
+const image: Container = { kind: "image", imageUrl: "https://cdn.example.com/a.jpg" }
+const signed: Container = { kind: "image", imageUrl: SIGNED_URL }
+const TARGET = "image_url=https%3A%2F%2Fcdn.example.com%2Fa.jpg"
+const TOKEN_SENT = "access_token=TKN-s3cr3t%7Cx%20y%2Bz%26w"
+
+const graphAt = (url: string, options: Partial<http.HttpGraphOptions> = {}) =>
+  Effect.gen(function* () {
+    const address = yield* makeGraphAddress({ graphUrl: url, apiVersion: "v25.0" })
+    const layer = http.layer({
+      address,
+      accessToken: Effect.succeed(Redacted.make(TOKEN)),
+      timeoutMs: 2_000,
+      targetBytesMax: 15_000,
+      placement: { parameters: "query", token: "query" },
+      ...options,
+    })
+    return yield* Effect.provide(MediaGraphPort, layer)
+  })
+
+/** Everything logged and traced while a program ran. */
+const watched = async <A, E>(program: Effect.Effect<A, E, Scope.Scope>) => {
+  const seen: Array<unknown> = []
+  const spans: Array<Tracer.NativeSpan> = []
+  const logger = Logger.make<unknown, void>(({ message, cause, fiber }) => {
+    seen.push(message, Cause.pretty(cause), fiber.getRef(References.CurrentLogAnnotations))
+  })
+  const tracer = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      return span
+    },
+  })
+  const exit = await Effect.runPromiseExit(
+    program.pipe(
+      Effect.scoped,
+      Effect.withTracer(tracer),
+      Effect.provide(Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, "Trace"))),
+    ),
+  )
+  seen.push(...spans.map(({ name, attributes, events }) => ({ name, attributes: [...attributes], events })))
+  for (const each of seen) expect(leakIn(each)).toBeUndefined()
+  if (Exit.isFailure(exit)) {
+    expect(leakIn(Cause.pretty(exit.cause))).toBeUndefined()
+    expect(leakIn(Bun.inspect(exit.cause, { depth: 10 }))).toBeUndefined()
+  }
+  return { exit, log: seen }
+}
+
+const talk = async <A, E>(
+  answer: (request: Seen) => Answer | "drop" | undefined,
+  ask: (graph: Graph, server: LocalServer) => Effect.Effect<A, E, Scope.Scope>,
+  options: Partial<http.HttpGraphOptions> & { readonly path?: string } = {},
+) => {
+  let server: LocalServer | undefined
+  const { path = "", ...rest } = options
+  const { exit, log } = await watched(
+    Effect.gen(function* () {
+      server = yield* localServer(answer)
+      return yield* ask(yield* graphAt(`${server.url}${path}`, rest), server)
+    }),
+  )
+  const failure = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+  expect(leakIn(failure)).toBeUndefined()
+  return { value: Exit.isSuccess(exit) ? exit.value : undefined, failure, seen: server?.seen ?? [], log }
+}
+
+const create = (container: Container) => (graph: Graph) =>
+  Effect.map(graph.createContainer({ accountId: ACCOUNT, container }), ({ value }) => value)
+
+describe("requests of the HTTP graph", () => {
+  test("13 a token is encoded once, the body is empty, JSON is asked for", async () => {
+    const { value, seen } = await talk(() => OK, create(image))
+    expect(value).toBe(ID)
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatchObject({ method: "POST", path: `/v25.0/${ACCOUNT}/media?${TARGET}&${TOKEN_SENT}`, body: "" })
+    expect(seen[0]?.headers).toMatchObject({ accept: "application/json", "content-length": "0" })
+    expect(seen[0]?.headers["content-type"]).toBeUndefined()
+    const query = new URLSearchParams(seen[0]?.path.split("?")[1])
+    expect(query.get("access_token")).toBe(TOKEN)
+  })
+
+  test("5 an address cannot bring parameters of its own", async () => {
+    const evil: Container = { kind: "image", imageUrl: "https://x.example/a.jpg&access_token=EVIL&caption=p" }
+    const { seen } = await talk(() => OK, create(evil))
+    const query = new URLSearchParams(seen[0]?.path.split("?")[1])
+    expect([...query.keys()]).toEqual(["image_url", "access_token"])
+    expect(query.get("image_url")).toBe("https://x.example/a.jpg&access_token=EVIL&caption=p")
+  })
+
+  test("4 a presigned address arrives as it was", async () => {
+    const { seen } = await talk(() => OK, create(signed))
+    expect(new URLSearchParams(seen[0]?.path.split("?")[1]).get("image_url")).toBe(SIGNED_URL)
+  })
+
+  test("14 a path prefix stays, slashes stay single", async () => {
+    const { seen } = await talk(() => OK, create(image), { path: "/proxy/graph//" })
+    expect(seen[0]?.path.split("?")[0]).toBe(`/proxy/graph/v25.0/${ACCOUNT}/media`)
+  })
+
+  test("15 the app token: no version, the seed's order, and it does not show itself", async () => {
+    const app = { appId: "123", appSecret: Redacted.make(APP_SECRET) }
+    const body = '{"access_token":"123|abcS3cr3t","token_type":"bearer"}'
+    const { value, seen } = await talk(
+      () => ({ body }),
+      (graph) => graph.requestAppToken(app),
+    )
+    expect(seen[0]).toMatchObject({
+      method: "GET",
+      path: "/oauth/access_token?client_id=123&client_secret=s%26c%2Fr%3Dt%2BAPPS3CR3T&grant_type=client_credentials",
+    })
+    expect(value === undefined ? undefined : Redacted.value(value.value)).toBe("123|abcS3cr3t")
+    expect(leakIn(value)).toBeUndefined()
+    for (const answer of [
+      "{}",
+      '{"access_token":""}',
+      '{"access_token":7}',
+      '{"token":"123|abcS3cr3t"}',
+      "123|abcS3cr3t",
+    ]) {
+      const { failure } = await talk(
+        () => ({ body: answer }),
+        (graph) => graph.requestAppToken(app),
+      )
+      expect(failure).toMatchObject({ _tag: "GraphFailure", kind: "Protocol" })
+    }
+  })
+
+  test("18 the token in a header leaves the target", async () => {
+    const placement = { parameters: "query", token: "header" } as const
+    const { seen } = await talk(() => OK, create(image), { placement })
+    expect(seen[0]?.path).toBe(`/v25.0/${ACCOUNT}/media?${TARGET}`)
+    expect(seen[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`)
+  })
+
+  test("44 a long caption as a form: nothing of it in the target", async () => {
+    const long: Container = { ...image, caption: "界".repeat(2200) }
+    const { failure, seen } = await talk(() => OK, create(long))
+    expect(failure).toMatchObject({ _tag: "RequestTargetTooLong", bytesMax: 15_000 })
+    expect(seen).toHaveLength(0)
+    const placement = { parameters: "form", token: "query" } as const
+    const form = await talk(() => OK, create(long), { placement })
+    expect(form.seen[0]?.path).toBe(`/v25.0/${ACCOUNT}/media`)
+    expect(form.seen[0]?.headers["content-type"]).toBe("application/x-www-form-urlencoded")
+    expect(new URLSearchParams(form.seen[0]?.body).get("caption")).toBe("界".repeat(2200))
+  })
+
+  test("reads, publishes and asks for the limit at the documented places", async () => {
+    const { seen } = await talk(
+      () => OK,
+      (graph) =>
+        Effect.all([
+          Effect.exit(graph.readContainer("1")),
+          Effect.exit(graph.publishContainer({ accountId: "2", containerId: "3" })),
+          Effect.exit(graph.readPublishingLimit("4")),
+        ]),
+    )
+    expect(seen.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      `GET /v25.0/1?fields=status_code%2Cstatus&${TOKEN_SENT}`,
+      `POST /v25.0/2/media_publish?creation_id=3&${TOKEN_SENT}`,
+      `GET /v25.0/4/content_publishing_limit?fields=quota_usage%2Cconfig&${TOKEN_SENT}`,
+    ])
+  })
+
+  test("asks for the token for every call, and sends nothing without one", async () => {
+    const tokens = ["first", "second"]
+    const accessToken = Effect.sync(() => Redacted.make(tokens.shift() ?? ""))
+    const { seen } = await talk(
+      () => OK,
+      (graph) => Effect.andThen(create(image)(graph), create(image)(graph)),
+      { accessToken },
+    )
+    expect(seen.map(({ path }) => /access_token=(\w+)/.exec(path)?.[1])).toEqual(["first", "second"])
+    const none = await watched(
+      Effect.flatMap(graphAt("http://127.0.0.1:1", { accessToken: Effect.fail(`refused for ${TOKEN}`) }), (graph) =>
+        Effect.andThen(Effect.logInfo("start"), create(image)(graph)),
+      ),
+    )
+    expect(Exit.isFailure(none.exit) && Cause.squash(none.exit.cause)).toMatchObject({
+      kind: "TokenInvalid",
+      applied: "no",
+    })
+  })
+
+  test("90 no span of a use case carries a secret", async () => {
+    const { log, seen } = await talk(
+      () => ({ status: 400, body: JSON.stringify({ error: { message: TATTLE, code: 190 } }) }),
+      (graph) =>
+        createContainer(ACCOUNT, signed).pipe(
+          Effect.provideService(MediaGraphPort, graph),
+          Effect.provide(pacing.layer),
+        ),
+    )
+    expect(seen).toHaveLength(1)
+    expect(log).toContainEqual(expect.objectContaining({ name: "createContainer" }))
+  })
+
+  test("93 the debug log names parameters, status and codes, and no value", async () => {
+    const error = { message: TATTLE, code: 190, error_subcode: 463, fbtrace_id: "AbC-1_x" }
+    const { log } = await talk(() => ({ status: 400, body: JSON.stringify({ error }) }), create(signed))
+    expect(log).toContainEqual([`POST /v25.0/${ACCOUNT}/media`])
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        parameters: "image_url,access_token",
+        status: 400,
+        kind: "TokenInvalid",
+        graphCode: 190,
+        subcode: 463,
+        traceId: "AbC-1_x",
+      }),
+    )
+  })
+})
+
+describe("answers to the HTTP graph", () => {
+  const GOOD: ReadonlyArray<readonly [name: string, answer: Answer]> = [
+    ["45 with more fields", { body: `{"id":"${ID}","uri":"https://rupload.example/x"}` }],
+    ["46 with the id as a number", { body: `{"id":${ID}}` }],
+    ["49 as text/javascript", { ...OK, headers: { "content-type": "text/javascript; charset=UTF-8" } }],
+  ]
+  for (const [name, answer] of GOOD)
+    test(`${name}: the id with all its digits`, async () => {
+      expect((await talk(() => answer, create(image))).value).toBe(ID)
+    })
+
+  const graphError = (status: number, error: unknown, headers = {}): Answer => ({
+    status,
+    headers,
+    body: JSON.stringify({ error }),
+  })
+  const BAD: ReadonlyArray<readonly [name: string, answer: Answer, expected: object]> = [
+    ...[
+      "{}",
+      '{"id":""}',
+      '{"id":{}}',
+      '{"id":1.5}',
+      '{"id":-1}',
+      '{"id":"../x"}',
+      "[]",
+      "null",
+      "",
+      `"${ID}"`,
+      `{"id":"178`,
+    ].map((body) => [`47 200 ${body}`, { body }, { kind: "Protocol", applied: "unknown", status: 200 }] as const),
+    ["48 200 with an error", graphError(200, { message: "m", code: 100 }), { kind: "InvalidInput", graphCode: 100 }],
+    [
+      "50 children",
+      graphError(400, { message: "m", code: 100, error_subcode: 2207028 }),
+      { kind: "InvalidInput", subcode: 2207028 },
+    ],
+    [
+      "51 an expired token",
+      graphError(400, { message: TATTLE, code: 190, error_subcode: 463 }),
+      { kind: "TokenInvalid" },
+    ],
+    [
+      "52 a wrong version",
+      graphError(400, { message: "Unknown path components", code: 2500 }),
+      { kind: "InvalidInput" },
+    ],
+    ["53 no permission", graphError(403, { message: "m", code: 10 }), { kind: "Permission" }],
+    [
+      "54 an address repeated",
+      graphError(400, { message: TATTLE, error_user_msg: TATTLE, code: 9004, error_subcode: 2207052 }),
+      { kind: "MediaFetch" },
+    ],
+    [
+      "55 an unknown code",
+      graphError(400, { message: "m", code: 424242, error_subcode: 999 }),
+      { kind: "Unrecognised", applied: "unknown" },
+    ],
+    ["56 an error without a code", graphError(400, { message: "m" }), { kind: "Protocol" }],
+    ["56 an error that is a string", graphError(400, "no"), { kind: "Protocol" }],
+    ["56 an error that is null", graphError(200, null), { kind: "Protocol" }],
+    ["56 a code that is a string", graphError(400, { code: "190" }), { kind: "Protocol" }],
+    [
+      "57 the upload hosts' envelope",
+      { status: 400, body: '{"debug_info":{"retriable":false,"message":"m"}}' },
+      { kind: "MediaRejected" },
+    ],
+    ["57 the same, retriable", { status: 400, body: '{"debug_info":{"retriable":true}}' }, { kind: "ServerTransient" }],
+    ["58 too many calls", { status: 429, headers: { "retry-after": "2" } }, { kind: "Throttled", retryAfterMs: 2_000 }],
+    [
+      "58 a date in Retry-After",
+      { status: 429, headers: { "retry-after": "Fri, 31 Dec 1999 23:59:59 GMT" } },
+      { kind: "Throttled" },
+    ],
+    [
+      "63 HTML that repeats the request",
+      { status: 502, body: `<html>${TATTLE}</html>` },
+      { kind: "ServerTransient", applied: "unknown", status: 502 },
+    ],
+    ["69 a redirect", { status: 302, headers: { location: "/elsewhere" } }, { kind: "Protocol", applied: "unknown" }],
+    ["70 a body without end", { body: "x".repeat(3_000_000) }, { kind: "Protocol", applied: "unknown" }],
+    [
+      "71 broken usage headers",
+      { status: 400, headers: { "x-app-usage": "{", "x-business-use-case-usage": "[1" } },
+      { kind: "Protocol", usage: {} },
+    ],
+  ]
+  for (const [name, answer, expected] of BAD)
+    test(`${name}: one call, a typed failure, no secret`, async () => {
+      const { failure, seen } = await talk(() => answer, create(signed))
+      expect(failure).toBeInstanceOf(GraphFailure)
+      expect(failure).toMatchObject(expected)
+      expect((failure as GraphFailure).cause).toBeUndefined()
+      expect((failure as GraphFailure).text?.length ?? 0).toBeLessThanOrEqual(200)
+      expect(seen).toHaveLength(1)
+    })
+
+  test("69 a redirect to another host is not followed", async () => {
+    const other = await watched(
+      Effect.gen(function* () {
+        const elsewhere = yield* localServer(() => OK)
+        const server = yield* localServer(() => ({ status: 307, headers: { location: `${elsewhere.url}/x` } }))
+        const exit = yield* Effect.exit(create(image)(yield* graphAt(server.url)))
+        return { exit, asked: elsewhere.seen.length }
+      }),
+    )
+    expect(Exit.isSuccess(other.exit) && other.exit.value.asked).toBe(0)
+  })
+
+  const STATES: ReadonlyArray<readonly [body: string, expected: object]> = [
+    ['{"status_code":"IN_PROGRESS"}', { state: "in-progress" }],
+    ['{"status_code":"FINISHED","status":"Finished: ready"}', { state: "finished" }],
+    [
+      '{"status_code":"ERROR","status":"Error: Media upload has failed with error code 2207082"}',
+      { state: "error", subcode: 2207082 },
+    ],
+    ['{"status_code":"EXPIRED"}', { state: "expired" }],
+    ['{"status_code":"PUBLISHED"}', { state: "published" }],
+    ['{"status":"Error: 2207077"}', { state: "error" }],
+    ['{"status_code":"QUEUED"}', { state: "unknown" }],
+    ['{"status_code":"toString"}', { state: "unknown" }],
+  ]
+  for (const [body, expected] of STATES)
+    test(`79 ${body}`, async () => {
+      expect(
+        (
+          await talk(
+            () => ({ body }),
+            (graph) => graph.readContainer("1"),
+          )
+        ).value?.value,
+      ).toMatchObject(expected)
+    })
+
+  test("79 a state's words lose their secrets", async () => {
+    const body = JSON.stringify({ status_code: "ERROR", status: TATTLE })
+    const { value } = await talk(
+      () => ({ body }),
+      (graph) => graph.readContainer("1"),
+    )
+    expect(leakIn(value)).toBeUndefined()
+  })
+
+  test("79 no state at all is no answer", async () => {
+    expect(
+      (
+        await talk(
+          () => ({ body: '{"id":"1"}' }),
+          (graph) => graph.readContainer("1"),
+        )
+      ).failure,
+    ).toMatchObject({ kind: "Protocol" })
+  })
+
+  for (const body of ['{"data":[]}', "{}", '{"data":[{"quota_usage":"2"}]}', '{"data":7}'])
+    test(`a limit that cannot be read: ${body}`, async () => {
+      const { failure } = await talk(
+        () => ({ body }),
+        (graph) => graph.readPublishingLimit("1"),
+      )
+      expect(failure).toMatchObject({ kind: "Protocol" })
+    })
+
+  test("a limit without a total", async () => {
+    const { value } = await talk(
+      () => ({ body: '{"data":[{"quota_usage":2}]}' }),
+      (graph) => graph.readPublishingLimit("1"),
+    )
+    expect(value?.value).toEqual({ used: 2 })
+  })
+})
+
+/** A server below HTTP: writes these bytes to whoever connects, and may then say nothing more, or hang up. */
+const rawServer = (bytes: string, then: "stall" | "end" | "reset") =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server = createServer((socket) => {
+        socket.on("error", () => {})
+        socket.once("data", () => {
+          if (then === "reset") socket.resetAndDestroy()
+          else socket.write(bytes, () => then === "end" && socket.end())
+        })
+      })
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      const address = server.address()
+      return { server, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}` }
+    }),
+    ({ server }) => Effect.sync(() => server.close()),
+  )
+
+describe("faults below HTTP", () => {
+  const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 40\r\n\r\n"
+  const FAULTS: ReadonlyArray<
+    readonly [name: string, bytes: string, then: "stall" | "end" | "reset", expected: object]
+  > = [
+    ["64 no answer", "", "stall", { kind: "Network", applied: "unknown", text: "timeout" }],
+    [
+      "65 headers, then a stalled body",
+      `${HEAD}{"id":`,
+      "stall",
+      { kind: "Network", applied: "unknown", text: "timeout" },
+    ],
+    ["66 a body cut off", `${HEAD}{"id":"178"}`, "end", { kind: "Network", applied: "unknown" }],
+    ["68 a connection reset", "", "reset", { kind: "Network", applied: "unknown" }],
+  ]
+  for (const [name, bytes, then, expected] of FAULTS)
+    test(name, async () => {
+      const { exit } = await watched(
+        Effect.gen(function* () {
+          const { url } = yield* rawServer(bytes, then)
+          return yield* create(signed)(yield* graphAt(url, { timeoutMs: 150 }))
+        }),
+      )
+      const failure = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+      expect(failure).toMatchObject(expected)
+      expect(leakIn(failure)).toBeUndefined()
+    })
+
+  test("68 nobody listens: certainly not applied", async () => {
+    const { exit } = await watched(Effect.flatMap(graphAt("http://127.0.0.1:1"), create(signed)))
+    const failure = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+    expect(failure).toMatchObject({ kind: "Network", applied: "no" })
+    expect(leakIn(failure)).toBeUndefined()
+  })
+
+  test("72 interrupting a call closes its connection", async () => {
+    let closed: () => void = () => {}
+    const gone = new Promise<void>((resolve) => {
+      closed = resolve
+    })
+    const server = createServer((socket) => {
+      socket.on("error", () => {})
+      socket.on("close", closed)
+      socket.resume()
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const address = server.address()
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`
+    const connected = new Promise<void>((resolve) => server.once("connection", () => resolve()))
+    const fiber = Effect.runFork(Effect.flatMap(graphAt(url), create(image)))
+    await connected
+    await Effect.runPromise(Fiber.interrupt(fiber))
+    await gone
+    server.close()
+  })
+})

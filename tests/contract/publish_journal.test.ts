@@ -1,0 +1,133 @@
+// What every PublishJournal promises: the compare-and-set that makes a post exist once.
+import { afterAll, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer, Redacted } from "effect"
+import { MongoClient } from "mongodb"
+import * as mongoConnection from "../../adapters/driven/mongo_connection.ts"
+import * as memory from "../../adapters/driven/publish_journal/memory.ts"
+import * as mongo from "../../adapters/driven/publish_journal/mongo.ts"
+import * as sqlite from "../../adapters/driven/publish_journal/sqlite.ts"
+import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
+import { type Progress, type PublishEntry, PublishJournal } from "../../domain/media/publish_journal.ts"
+import type { StoreUnavailable } from "../../domain/records/errors.ts"
+import { MONGODB, realSuite } from "../support/real_servers.ts"
+
+type Journal = PublishJournal["Service"]
+
+let keys = 0
+
+const entryOf = (key: string, progress: Progress = { state: "preparing" }): PublishEntry => ({
+  key,
+  accountId: "17841400008460056",
+  slots: {
+    parent: { containerId: "17889455560051444", createdAtMs: 1_700_000_000_000, fingerprint: "00ff00ff00ff00ff" },
+  },
+  progress,
+  lease: { owner: "a.b", untilMs: 1_700_000_180_000 },
+})
+
+const contract = (
+  name: string,
+  layer: Layer.Layer<PublishJournal, StoreUnavailable>,
+  /** Entries outlive the layer, and two layers see one another. */
+  keeps: boolean,
+): void => {
+  const opened = <A>(program: (journal: Journal) => Effect.Effect<A, unknown>): Promise<A> =>
+    Effect.runPromise(Effect.provide(Effect.flatMap(PublishJournal, program), layer))
+  const promises = (
+    promise: string,
+    program: (journal: Journal, key: string) => Effect.Effect<unknown, unknown>,
+  ): void => {
+    const key = `post:${process.pid}.${++keys}.ключ/'"$`
+    test(promise, () => opened((journal) => Effect.asVoid(program(journal, key))))
+  }
+
+  describe(`PublishJournal: ${name}`, () => {
+    promises("knows nothing of a key nobody wrote", (journal, key) =>
+      Effect.gen(function* () {
+        expect(yield* journal.find(key)).toBeUndefined()
+        expect(yield* journal.put(entryOf(key), 1)).toBe(false)
+        expect(yield* journal.find(key)).toBeUndefined()
+      }),
+    )
+
+    promises("gives back every state as it was written", (journal, key) =>
+      Effect.gen(function* () {
+        const states: ReadonlyArray<Progress> = [
+          { state: "preparing" },
+          { state: "intended", containerId: "1", sends: 2, lookOnly: true },
+          { state: "published", containerId: "1", mediaId: "2" },
+          { state: "published", containerId: "1", mediaId: undefined },
+        ]
+        for (const [version, progress] of states.entries()) {
+          const entry = { ...entryOf(key, progress), ...(version === 3 ? { lease: undefined } : {}) }
+          expect(yield* journal.put(entry, version)).toBe(true)
+          expect(yield* journal.find(key)).toStrictEqual({ entry, version: version + 1 })
+        }
+      }),
+    )
+
+    promises("stores nothing over another version, and leaves what is there", (journal, key) =>
+      Effect.gen(function* () {
+        const first = entryOf(key)
+        expect(yield* journal.put(first, 0)).toBe(true)
+        const other: PublishEntry = { ...first, accountId: "2" }
+        for (const version of [0, 2, 7]) expect(yield* journal.put(other, version)).toBe(false)
+        expect(yield* journal.find(key)).toStrictEqual({ entry: first, version: 1 })
+        expect(yield* journal.put(other, 1)).toBe(true)
+        expect(yield* journal.put(first, 1)).toBe(false)
+      }),
+    )
+
+    promises("lets one of twenty win, on a new key and on a known one", (journal, key) =>
+      Effect.gen(function* () {
+        for (const version of [0, 1]) {
+          const puts = Array.from({ length: 20 }, (_, at) =>
+            journal.put({ ...entryOf(key), accountId: String(at) }, version),
+          )
+          const won = (yield* Effect.all(puts, { concurrency: "unbounded" })).map(Number)
+          expect(won.reduce((sum, each) => sum + each)).toBe(1)
+          expect((yield* journal.find(key))?.entry.accountId).toBe(String(won.indexOf(1)))
+        }
+      }),
+    )
+
+    promises("keeps keys apart", (journal, key) =>
+      Effect.gen(function* () {
+        yield* journal.put(entryOf(key), 0)
+        expect(yield* journal.find(`${key}.`)).toBeUndefined()
+        expect(yield* journal.find(key.toUpperCase())).toBeUndefined()
+      }),
+    )
+
+    if (!keeps) return
+    test("outlives its layer", async () => {
+      const entry = entryOf(`post:${process.pid}.${++keys}`)
+      await opened((journal) => journal.put(entry, 0))
+      expect(await opened((journal) => journal.find(entry.key))).toStrictEqual({ entry, version: 1 })
+    })
+  })
+}
+
+contract("memory", memory.layer, false)
+
+const folder = mkdtempSync(join(tmpdir(), "portolan-journal-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+contract("sqlite", Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, "journal.sqlite") })), true)
+
+realSuite(MONGODB, "over a MongoDB server", (server) => {
+  const url = server.database(`portolan_journal_${process.pid}`)
+  afterAll(async () => {
+    const client = new MongoClient(url)
+    await client.db().dropDatabase()
+    await client.close()
+  })
+  const connection = mongoConnection.layer({
+    url: Redacted.make(url),
+    maxOpenConnections: undefined,
+    maxIdleConnections: undefined,
+  })
+  contract("mongo", Layer.provide(mongo.layer, connection), true)
+})

@@ -1,0 +1,236 @@
+// What every SchedulerPort promises, whatever stands behind it.
+import { describe, expect, test } from "bun:test"
+import { Effect, Fiber, Layer, Schedule, Stream } from "effect"
+import * as memoryJournal from "../../adapters/driven/restart_journal/memory.ts"
+import { Restarts, layer as restartsLayer } from "../../application/scheduler/restarts.ts"
+import { waitUntilRunning } from "../../application/scheduler/wait_until_running.ts"
+import type { SchedulerError } from "../../domain/scheduler/errors.ts"
+import { groupCount, type JobAt, type JobDefinition } from "../../domain/scheduler/job.ts"
+import { RESTART_RULES } from "../../domain/scheduler/restart_plan.ts"
+import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
+
+export const GROUP = "restreamer"
+
+export interface SchedulerHarness {
+  readonly port: Layer.Layer<SchedulerPort, unknown>
+  readonly nodeId: string
+  /** How long a deployment takes once its allocations run, milliseconds. */
+  readonly healthyMs: number
+}
+
+/** Milliseconds one test may take: a real agent schedules in seconds. */
+const TEST_MS = 60_000
+
+let jobs = 0
+const newId = (): string => `contract/${Date.now().toString(36)} ${++jobs}`.replace(" ", "-")
+
+const region = ""
+
+/** A job of the mock driver, which every agent for tests has. */
+const mockJob = (id: string, healthyMs: number, groups: ReadonlyArray<string> = [GROUP]): JobDefinition => ({
+  ID: id,
+  Name: id,
+  Type: "service",
+  Datacenters: ["*"],
+  TaskGroups: groups.map((Name) => ({
+    Name,
+    Count: 1,
+    Update: {
+      MinHealthyTime: healthyMs * 1_000_000,
+      HealthyDeadline: 60_000_000_000,
+      ProgressDeadline: 120_000_000_000,
+    },
+    Tasks: [{ Name: "t", Driver: "mock_driver", Config: { run_for: "1h" }, Resources: { CPU: 20, MemoryMB: 20 } }],
+  })),
+})
+
+/** Waits for deployments to end: a job that was changed a moment ago refuses to be scaled. */
+const patiently = <A, R>(call: Effect.Effect<A, SchedulerError, R>) =>
+  Effect.retry(call, {
+    schedule: Schedule.spaced("100 millis").pipe(Schedule.upTo({ times: 300 })),
+    while: (error) => error._tag === "ActiveDeployment",
+  })
+
+export const schedulerContract = (name: string, start: () => Promise<SchedulerHarness>): void => {
+  describe(`SchedulerPort (${name})`, () => {
+    let harness: Promise<SchedulerHarness> | undefined
+    const promise = <E>(
+      title: string,
+      body: (
+        harness: SchedulerHarness,
+        scheduler: SchedulerPort["Service"],
+      ) => Effect.Effect<unknown, E, SchedulerPort>,
+    ) =>
+      test(
+        title,
+        async () => {
+          harness ??= start()
+          const parts = await harness
+          await Effect.runPromise(
+            Effect.flatMap(SchedulerPort, (scheduler) => body(parts, scheduler)).pipe(Effect.provide(parts.port)),
+          )
+        },
+        TEST_MS,
+      )
+
+    const running = Effect.fnUntraced(function* (parts: SchedulerHarness, ...groups: ReadonlyArray<string>) {
+      const scheduler = yield* SchedulerPort
+      const at: JobAt = { jobId: newId(), region }
+      yield* scheduler.runJob(mockJob(at.jobId, parts.healthyMs, groups.length === 0 ? [GROUP] : groups), at)
+      yield* waitUntilRunning(at, { timeoutMs: 30_000 })
+      return at
+    })
+
+    promise("runJob then getDefinition gives the job back, id with a slash and all", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const at = yield* running(parts)
+        const { value, index } = yield* scheduler.getDefinition(at)
+        expect(value).toMatchObject({ ID: at.jobId, Stop: false })
+        expect(groupCount(value, GROUP)).toBe(1)
+        expect(Number(index)).toBeGreaterThan(0)
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("a definition that is fetched, changed and run again has the change", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const at = yield* running(parts)
+        const { value } = yield* scheduler.getDefinition(at)
+        value["Meta"] = { big: "9007199254740993" }
+        const receipt = yield* scheduler.runJob(value, at)
+        expect(receipt.evaluationId).toBeString()
+        expect((yield* scheduler.getDefinition(at)).value).toMatchObject({ Meta: { big: "9007199254740993" } })
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("scaleJob changes the count and gives the new modify index", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const at = yield* running(parts)
+        const { jobModifyIndex } = yield* patiently(scheduler.scaleJob({ ...at, group: GROUP, count: 0 }))
+        const { value } = yield* scheduler.getDefinition(at)
+        expect(groupCount(value, GROUP)).toBe(0)
+        expect(value.JobModifyIndex).toBe(jobModifyIndex)
+        const stale = yield* Effect.flip(scheduler.scaleJob({ ...at, group: GROUP, count: 1, ifIndex: 1 }))
+        expect(stale._tag).toBe("JobIndexConflict")
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("scaling during a deployment is refused", (_parts, scheduler) =>
+      Effect.gen(function* () {
+        const at: JobAt = { jobId: newId(), region }
+        yield* scheduler.runJob(mockJob(at.jobId, 10_000), at)
+        yield* waitUntilRunning(at, { timeoutMs: 30_000 })
+        const refused = yield* Effect.flip(scheduler.scaleJob({ ...at, group: GROUP, count: 0 }))
+        expect(refused).toMatchObject({ _tag: "ActiveDeployment", applied: "no", status: 400 })
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("refusals have their class", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const tag = (call: Effect.Effect<unknown, SchedulerError>) => Effect.map(Effect.flip(call), ({ _tag }) => _tag)
+        const nobody = { jobId: newId(), region }
+        expect(yield* tag(scheduler.getDefinition(nobody))).toBe("SchedulerNotFound")
+        expect(yield* tag(scheduler.scaleStatus(nobody))).toBe("SchedulerNotFound")
+        expect(yield* tag(scheduler.scaleJob({ ...nobody, group: GROUP, count: 1 }))).toBe("SchedulerNotFound")
+        expect(yield* tag(scheduler.getDefinition({ ...nobody, region: "mars" }))).toBe("NoRegion")
+        expect(yield* tag(scheduler.runJob({ ID: "a b", Name: "a b" }, { region }))).toBe("InvalidJob")
+        expect(yield* tag(scheduler.allocationStats({ allocationId: "abc", region }))).toBe("SchedulerRefused")
+        const allocationId = "00000000-0000-0000-0000-000000000000"
+        expect(yield* tag(scheduler.allocationStats({ allocationId, region }))).toBe("SchedulerNotFound")
+        const at = yield* running(parts)
+        expect(yield* tag(patiently(scheduler.scaleJob({ ...at, group: "none", count: 1 })))).toBe("SchedulerRefused")
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("deleteJob stops, and forgets with purge; an unknown job is deleted already", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const at = yield* running(parts)
+        yield* scheduler.deleteJob({ ...at, purge: false })
+        expect((yield* scheduler.getDefinition(at)).value.Stop).toBe(true)
+        yield* scheduler.deleteJob({ ...at, purge: true })
+        expect((yield* Effect.flip(scheduler.getDefinition(at)))._tag).toBe("SchedulerNotFound")
+        expect(yield* scheduler.deleteJob({ ...at, purge: true })).toMatchObject({ evaluationId: "" })
+      }),
+    )
+
+    promise("getAllocations lists what runs on a node, allocationStats what it uses", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const at = yield* running(parts)
+        const { value } = yield* scheduler.getAllocations({ nodeId: parts.nodeId, region })
+        const mine = value.NomadAllocations.filter(({ JobID }) => JobID === at.jobId)
+        expect(mine).toEqual([expect.objectContaining({ TaskGroup: GROUP, ClientStatus: "running" })])
+        const usage = yield* scheduler.allocationStats({ allocationId: mine[0]?.ID ?? "", region })
+        expect(usage.MemoryStats.RSS).toBeNumber()
+        const none = yield* scheduler.getAllocations({ nodeId: "00000000-0000-0000-0000-000000000000", region })
+        expect(none.value).toEqual({ NomadAllocations: [] })
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("planJob tells a difference and changes nothing", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const id = newId()
+        const plan = yield* scheduler.planJob(mockJob(id, parts.healthyMs), { region })
+        expect(plan).toMatchObject({ JobModifyIndex: 0, Diff: { Type: "Added" } })
+        expect((yield* Effect.flip(scheduler.getDefinition({ jobId: id, region })))._tag).toBe("SchedulerNotFound")
+      }),
+    )
+
+    promise("a blocking query answers when something is newer, and by itself when nothing is", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const at = yield* running(parts)
+        yield* patiently(scheduler.scaleJob({ ...at, group: GROUP, count: 1 }))
+        yield* Effect.sleep("50 millis")
+        const { index = 0 } = yield* scheduler.getDefinition(at)
+        const polled = yield* Effect.forkChild(scheduler.getDefinition(at, { index, waitMs: 30_000 }))
+        yield* scheduler.deleteJob({ ...at, purge: false })
+        const newer = yield* Fiber.join(polled)
+        expect(Number(newer.index)).toBeGreaterThan(Number(index))
+        const later = yield* scheduler.getDefinition(at)
+        const same = yield* scheduler.getDefinition(at, { index: ((later.index ?? 0) as number) + 1000, waitMs: 100 })
+        expect(same.value.ID).toBe(at.jobId)
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("events of a job come as they happen", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const jobId = newId()
+        const seen = yield* Effect.forkChild(
+          scheduler.events({ topics: [`Job:${jobId}`], region }).pipe(Stream.take(1), Stream.runCollect),
+        )
+        yield* Effect.sleep("300 millis")
+        yield* scheduler.runJob(mockJob(jobId, parts.healthyMs), { region })
+        const [batch] = yield* Fiber.join(seen)
+        expect(batch?.Events[0]).toMatchObject({ Topic: "Job", Key: jobId })
+        yield* scheduler.deleteJob({ jobId, region, purge: true })
+      }),
+    )
+
+    promise(
+      "restart: two groups bring a deployment that refuses the second step at first; the job comes back",
+      (parts, scheduler) =>
+        Effect.gen(function* () {
+          const at = yield* running(parts, GROUP, "other")
+          const services = restartsLayer({ ...RESTART_RULES, delayMs: 300 }, "40 seconds").pipe(
+            Layer.provide(Layer.succeed(SchedulerPort, scheduler)),
+            Layer.provide(memoryJournal.layer),
+          )
+          yield* Effect.gen(function* () {
+            const restarts = yield* Restarts
+            yield* Effect.retry(restarts.restart(at), {
+              schedule: Schedule.spaced("100 millis").pipe(Schedule.upTo({ times: 300 })),
+              while: (error) => error._tag === "ActiveDeployment",
+            })
+            expect(groupCount((yield* scheduler.getDefinition(at)).value, GROUP)).toBe(0)
+          }).pipe(Effect.provide(services))
+          expect(groupCount((yield* scheduler.getDefinition(at)).value, GROUP)).toBe(1)
+          yield* scheduler.deleteJob({ ...at, purge: true })
+        }),
+    )
+  })
+}

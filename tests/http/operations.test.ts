@@ -1,0 +1,224 @@
+// What operators see: health, metrics, the log, and answers while something behind the service is broken.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { Effect, Layer } from "effect"
+import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
+import { StoreUnavailable } from "../../domain/records/errors.ts"
+import { RecordRepository } from "../../domain/records/record_repository.ts"
+import { expectProblem } from "../support/expect_problem.ts"
+import { startService, type TestService } from "../support/test_service.ts"
+
+const PASSWORD = "hunter2-of-the-store"
+const DRIVER_TEXT = "connect ECONNREFUSED 10.9.8.7:27017"
+
+/** A repository every call of which ends like this. */
+const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
+  Layer.succeed(
+    RecordRepository,
+    RecordRepository.of({
+      list: () => call,
+      get: () => call,
+      create: () => call,
+      remove: () => call,
+      count: () => call,
+      ping: call,
+    }),
+  )
+
+const away = alwaysEnds(
+  Effect.suspend(() =>
+    Effect.fail(
+      new StoreUnavailable({
+        store: { user: "catalogue", host: "db.internal:27017", database: "charts" },
+        reason: DRIVER_TEXT,
+      }),
+    ),
+  ),
+)
+
+const defective = alwaysEnds(Effect.die(new Error(`boom mongodb://catalogue:${PASSWORD}@db.internal/charts`)))
+
+const record = { method: "POST", body: '{"name":"a"}', headers: { "content-type": "application/json" } }
+const OPERATIONS = [
+  ["list", "/api/products", {}],
+  ["list with a count", "/api/products", { headers: { prefer: "count=exact" } }],
+  ["get", "/api/products/1", {}],
+  ["create", "/api/products", record],
+  ["delete", "/api/products/1", { method: "DELETE" }],
+] as const satisfies ReadonlyArray<readonly [string, string, RequestInit]>
+
+const linesOf = (service: TestService): ReadonlyArray<Readonly<Record<string, unknown>>> =>
+  service
+    .log()
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line))
+
+describe("health", () => {
+  let service: TestService
+  let broken: TestService
+  beforeAll(async () => {
+    service = await startService()
+    broken = await startService({ repository: away })
+  })
+  afterAll(() => Promise.all([service.stop(), broken.stop()]))
+
+  test("live and ready need no token", async () => {
+    for (const [path, status] of [
+      ["live", "live"],
+      ["ready", "ready"],
+    ] as const) {
+      const response = await fetch(`${service.url}/health/${path}`)
+      expect([response.status, await response.json()]).toEqual([200, { status }])
+      expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/)
+    }
+  })
+
+  test("a process whose store is away is live, but not ready", async () => {
+    expect((await fetch(`${broken.url}/health/live`)).status).toBe(200)
+    const response = await fetch(`${broken.url}/health/ready`)
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0)
+    const text = await response.clone().text()
+    await expectProblem(response, 503, "STORE_UNAVAILABLE")
+    expect(text).not.toContain("db.internal")
+  })
+})
+
+describe("the store is away", () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService({ repository: away })
+  })
+  afterAll(() => service.stop())
+
+  test.each(OPERATIONS)("%s: 503, and only the log says where", async (_what, path, init) => {
+    const response = await service.send(path, init)
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0)
+    const { detail, title, requestId } = await expectProblem(response, 503, "STORE_UNAVAILABLE")
+    expect([title, detail]).toEqual(["Store unavailable", "The store cannot be reached now"])
+    const [line, ...others] = linesOf(service).filter(
+      (each) => each["requestId"] === requestId && each["level"] === "ERROR",
+    )
+    expect(others).toEqual([])
+    expect(line?.["message"]).toBe(
+      `Cannot reach the store as user 'catalogue' at 'db.internal:27017', database 'charts': ${DRIVER_TEXT}`,
+    )
+  })
+
+  test("a caller without a token learns nothing of it", async () => {
+    await expectProblem(await fetch(`${service.url}/api/products`), 401, "UNAUTHENTICATED")
+  })
+})
+
+describe("something unexpected", () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService({ repository: defective })
+  })
+  afterAll(() => service.stop())
+
+  test.each(OPERATIONS)(
+    "%s: 500 with a fixed text, the story in the log under the request's id",
+    async (_what, path, init) => {
+      const response = await service.send(path, init)
+      const text = await response.clone().text()
+      const { requestId, detail } = await expectProblem(response, 500, "INTERNAL")
+      expect(detail).toBe("Something unexpected happened; the service's log knows it by the request id")
+      for (const hidden of ["boom", PASSWORD, "db.internal", "at ", ".ts"]) expect(text).not.toContain(hidden)
+      const lines = linesOf(service).filter((each) => each["requestId"] === requestId && each["level"] === "ERROR")
+      expect(lines).toHaveLength(1)
+      expect(JSON.stringify(lines)).toContain("boom")
+    },
+  )
+
+  test("no password of a connection string reaches the log", () => {
+    expect(service.log()).toContain("boom")
+    expect(service.log()).not.toContain(PASSWORD)
+  })
+})
+
+describe("the access log", () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService()
+  })
+  afterAll(() => service.stop())
+
+  test("has one line per request, with its id, its path without the query, and nothing else of it", async () => {
+    const marker = "MARKER-7d1f"
+    const answers = [
+      await service.send("/api/products?limit=1", { headers: { cookie: marker } }),
+      await service.create({ name: marker }),
+      await service.create({ nome: marker }),
+      await service.send(`/api/products?limit=${marker}`),
+      await service.send("/nowhere"),
+      await fetch(`${service.url}/api/products`, { headers: { authorization: `Bearer ${marker}` } }),
+      await service.send("/api/products", { method: "HEAD" }),
+    ]
+    const requests = linesOf(service).filter((line) => line["message"] === "request")
+    for (const { status, headers } of answers) {
+      const [line, ...others] = requests.filter((each) => each["requestId"] === headers.get("x-request-id"))
+      expect(others).toEqual([])
+      expect(line).toMatchObject({ level: "INFO", status, path: expect.stringMatching(/^\/[^?]*$/) })
+      expect(Object.keys(line ?? {}).sort()).toEqual(
+        ["durationMs", "level", "message", "method", "path", "requestId", "status", "time"].sort(),
+      )
+    }
+    expect(service.log()).not.toContain(marker)
+  })
+})
+
+describe("metrics", () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService({ repository: memoryRecords.layer })
+  })
+  afterAll(() => service.stop())
+
+  const metrics = async () => (await service.send("/metrics")).text()
+  const seriesOf = (text: string) => text.split("\n").filter((line) => line.startsWith("http_requests_total{"))
+
+  test("are behind the token on the public listener", async () => {
+    await expectProblem(await fetch(`${service.url}/metrics`), 401, "UNAUTHENTICATED")
+    const response = await service.send("/metrics")
+    expect(response.status).toBe(200)
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8")
+  })
+
+  test("count requests by method, route and status", async () => {
+    await service.create({ name: "a" })
+    await service.send("/api/products/1")
+    await service.send("/api/products/1")
+    const text = await metrics()
+    const series = seriesOf(text).find((line) => line.includes('{method="GET",route="/api/products/:id",status="200"}'))
+    expect(Number(series?.split(" ").at(-1))).toBeGreaterThanOrEqual(2)
+    expect(text).toContain("http_request_duration_seconds_bucket")
+  })
+
+  test("strange methods, paths and ids make no series of their own", async () => {
+    await metrics()
+    const ask = async (round: number) => {
+      for (const method of ["PROPFIND", "MKCOL", "SEARCH", "PURGE"]) await service.send("/api/products", { method })
+      for (let at = 0; at < 20; at++) {
+        await service.send(`/api/products/${round}${at}`)
+        await service.send(`/api/unknown-${round}-${at}`)
+        await fetch(`${service.url}/stranger-${round}-${at}`)
+      }
+    }
+    await ask(1)
+    const before = seriesOf(await metrics())
+    await ask(2)
+    const after = seriesOf(await metrics())
+    expect(after).toHaveLength(before.length)
+    expect(after.join("\n")).not.toContain("unknown-")
+    expect(after.join("\n")).not.toContain("stranger-")
+    expect(after.join("\n")).toContain('method="other"')
+    expect(after.join("\n")).not.toContain("PROPFIND")
+  })
+
+  test("with a listener of their own they are not on the public one", async () => {
+    const separate = await startService({ separateAdmin: true })
+    for (const path of ["/metrics", "/health/live", "/health/ready"])
+      await expectProblem(await separate.send(path), 404, "ROUTE_NOT_FOUND")
+    await separate.stop()
+  })
+})

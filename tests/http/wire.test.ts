@@ -1,0 +1,286 @@
+// What only a socket shows: requests as bytes, some of which no client library would send.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { once } from "node:events"
+import { openConnection, type RawResponse, rawRequest } from "../support/raw_http.ts"
+import { startService, type TestService } from "../support/test_service.ts"
+import { KEYS, signToken, tokenKit } from "../support/tokens.ts"
+
+let service: TestService
+let bearer: string
+beforeAll(async () => {
+  service = await startService()
+  bearer = `Authorization: Bearer ${service.token("user")}`
+})
+afterAll(() => service.stop())
+
+const JSON_TYPE = "Content-Type: application/json"
+const RECORD = '{"name":"a"}'
+
+/** A request as bytes; `Host: localhost` unless a line of its own says otherwise. */
+const bytes = (line: string, headers: ReadonlyArray<string> = [], body = ""): string => {
+  const host = headers.some((header) => /^host:/i.test(header)) ? [] : ["Host: localhost"]
+  return [`${line} HTTP/1.1`, ...host, ...headers, "", body].join("\r\n")
+}
+
+const list = () => bytes("GET /api/products", [bearer])
+const create = (headers: ReadonlyArray<string>, body = "") =>
+  bytes("POST /api/products", [bearer, JSON_TYPE, ...headers], body)
+
+const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+
+const codeOf = (response: RawResponse | undefined): unknown => JSON.parse(response?.body ?? "null")?.code
+
+/** Sends the bytes on a connection of its own; the answer is a refusal and the store was not called. */
+const expectRefused = async (data: string, status: number, code?: string): Promise<RawResponse | undefined> => {
+  const before = service.storeCalls()
+  const response = await rawRequest(service.url, data)
+  expect(response?.status).toBe(status)
+  if (code !== undefined) expect(codeOf(response)).toBe(code)
+  expect(service.storeCalls()).toBe(before)
+  return response
+}
+
+describe("size of a body", () => {
+  test("a declared length over 1 MiB is refused before a byte of the body came", () =>
+    expectRefused(create(["Content-Length: 1048577"]), 413, "BODY_TOO_LARGE"))
+
+  test("chunks are counted: the first byte over 1 MiB is refused, though the body goes on", () =>
+    expectRefused(create(["Transfer-Encoding: chunked"], chunk("a".repeat(1_048_577))), 413, "BODY_TOO_LARGE"))
+
+  test("chunks of exactly 1 MiB are read and judged", async () => {
+    const name = "a".repeat(1_048_576 - RECORD.length + 1)
+    const body = `${chunk(`{"name":"${name.slice(0, 600_000)}`)}${chunk(`${name.slice(600_000)}"}`)}0\r\n\r\n`
+    await expectRefused(create(["Transfer-Encoding: chunked"], body), 422, "INVALID_RECORD")
+  })
+
+  test("a chunked record is stored", async () => {
+    const body = `${chunk(RECORD.slice(0, 5))}${chunk(RECORD.slice(5))}0\r\n\r\n`
+    expect((await rawRequest(service.url, create(["Transfer-Encoding: chunked"], body)))?.status).toBe(201)
+  })
+
+  test("what follows a refused body on the wire is body, never a request", async () => {
+    const before = service.storeCalls()
+    const connection = await openConnection(service.url)
+    const hidden = bytes("POST /api/products", [bearer, JSON_TYPE, `Content-Length: ${RECORD.length}`], RECORD)
+    const length = 1_048_577
+    connection.write(create([`Content-Length: ${length}`], hidden.padEnd(length, " ")))
+    connection.write(list())
+    const responses = await connection.responses(2)
+    expect(responses.map(({ status }) => status)).toEqual([413, 200])
+    expect(service.storeCalls()).toBe(before + 1)
+    connection.socket.destroy()
+  })
+})
+
+describe("size of headers", () => {
+  test("a token of 1 MB is answered 431", () =>
+    expectRefused(bytes("GET /api/products", [`Authorization: Bearer ${"a".repeat(1_000_000)}`]), 431))
+
+  test("a token of 12 KB works", async () => {
+    const kit = tokenKit(Math.floor(Date.now() / 1000))
+    const roles = Array.from({ length: 600 }, (_, at) => `role-number-${at}`)
+    const token = signToken(kit.header, { ...kit.claims, realm_access: { roles } }, KEYS.realm().privateKey)
+    expect(token.length).toBeGreaterThan(12_000)
+    expect(
+      (await rawRequest(service.url, bytes("GET /api/products", [`Authorization: Bearer ${token}`])))?.status,
+    ).toBe(200)
+  })
+})
+
+describe("Host", () => {
+  for (const host of ["Host: a", "Host: ab", "Host: a:80", "Host:"]) {
+    test(`'${host}' drops no segment of the path`, async () => {
+      // Of each, Elysia alone would see only what begins at a later slash.
+      for (const prefix of ["/x", "/xx", "/xxx", "/xxxx", "/xxxxxxxxxx", "/xxxxxxxxxxx"])
+        await expectRefused(bytes(`GET ${prefix}/api/products`, [host, bearer]), 404, "ROUTE_NOT_FOUND")
+    })
+
+    test(`'${host}' is served`, async () => {
+      expect((await rawRequest(service.url, bytes("GET /api/products?limit=1", [host, bearer])))?.status).toBe(200)
+      const post = create([host, `Content-Length: ${RECORD.length}`], RECORD)
+      const response = await rawRequest(service.url, post)
+      expect(response?.status).toBe(201)
+      expect(response?.headers.get("location")).toMatch(/^\/api\/products\/\d+$/)
+    })
+  }
+
+  test("HTTP/1.0 needs none, as health checks write it", async () => {
+    const response = await rawRequest(service.url, "GET /health/ready HTTP/1.0\r\n\r\n")
+    expect([response?.status, response?.body]).toEqual([200, '{"status":"ready"}'])
+  })
+
+  test("HTTP/1.1 needs one", () => expectRefused(`GET /api/products HTTP/1.1\r\n${bearer}\r\n\r\n`, 400))
+
+  test.each([
+    ["two", ["Host: localhost", "Host: elsewhere"]],
+    ["two alike", ["Host: localhost", "Host: localhost"]],
+    ["a path in it", ["Host: localhost/api/products"]],
+    ["user info in it", ["Host: user@localhost"]],
+    ["a blank in it", ["Host: a b"]],
+    ["a query in it", ["Host: localhost?x"]],
+  ])("%s: refused, also without a token", async (_what, hosts) => {
+    await expectRefused(bytes("GET /api/products", [...hosts, bearer]), 400, "INVALID_HOST")
+    await expectRefused(bytes("GET /api/products", hosts), 400, "INVALID_HOST")
+  })
+
+  test("an absolute-form target goes by its path, whatever authority it names", async () => {
+    expect((await rawRequest(service.url, bytes("GET http://a/api/products", [bearer])))?.status).toBe(200)
+    await expectRefused(bytes("GET http://a/xxxx/api/products", [bearer]), 404, "ROUTE_NOT_FOUND")
+    await expectRefused(bytes("GET http://a/api/products"), 401, "UNAUTHENTICATED")
+  })
+})
+
+describe("framing", () => {
+  test.each([
+    [
+      "a length and chunks",
+      [`Content-Length: ${RECORD.length}`, "Transfer-Encoding: chunked"],
+      `${chunk(RECORD)}0\r\n\r\n`,
+    ],
+    ["two lengths", [`Content-Length: ${RECORD.length}`, "Content-Length: 13"], RECORD],
+    ["a negative length", ["Content-Length: -1"], RECORD],
+    ["a broken chunk size", ["Transfer-Encoding: chunked"], `zz\r\n${RECORD}\r\n0\r\n\r\n`],
+    ["another transfer coding", ["Transfer-Encoding: gzip"], RECORD],
+  ])("%s: refused and the connection closed", async (_what, headers, body) => {
+    const before = service.storeCalls()
+    const connection = await openConnection(service.url)
+    connection.write(create(headers, body) + list())
+    await connection.closed
+    expect((await connection.responses(1)).map(({ status }) => status)).toEqual([400])
+    expect(service.storeCalls()).toBe(before)
+  })
+
+  test("a body cut off in the middle stores nothing", async () => {
+    const before = service.storeCalls()
+    for (const headers of [["Content-Length: 50"], ["Transfer-Encoding: chunked"]]) {
+      const connection = await openConnection(service.url)
+      connection.socket.end(create(headers, headers[0]?.startsWith("T") ? chunk(RECORD) : RECORD))
+      await connection.closed
+      expect((await connection.responses(1)).map(({ status }) => status)).not.toContain(201)
+    }
+    expect((await service.send("/health/live")).status).toBe(200)
+    expect(service.storeCalls()).toBe(before)
+  })
+
+  test("several requests in one write are answered in order", async () => {
+    const connection = await openConnection(service.url)
+    const creates = ["one", "two"].map((name) => {
+      const body = JSON.stringify({ name })
+      return create([`Content-Length: ${body.length}`], body)
+    })
+    connection.write([...creates, bytes("GET /x"), bytes("GET /api/products"), ...creates].join(""))
+    const responses = await connection.responses(6)
+    expect(responses.map(({ status }) => status)).toEqual([201, 201, 404, 401, 201, 201])
+    expect([0, 1, 4, 5].map((at) => JSON.parse(responses[at]?.body ?? "").data.name)).toEqual([
+      "one",
+      "two",
+      "one",
+      "two",
+    ])
+    connection.socket.destroy()
+  })
+
+  test("a client that has closed its half still gets its answers", async () => {
+    for (const [data, status] of [
+      [list(), 200],
+      [create([`Content-Length: ${RECORD.length}`], RECORD), 201],
+    ] as const) {
+      const connection = await openConnection(service.url)
+      connection.socket.end(data)
+      const [response] = await connection.responses(1)
+      expect(response?.status).toBe(status)
+      await connection.closed
+    }
+  })
+
+  test("Expect: 100-continue is told to go on", async () => {
+    const connection = await openConnection(service.url)
+    connection.write(create([`Content-Length: ${RECORD.length}`, "Expect: 100-continue"]))
+    expect((await connection.responses(1)).map(({ status }) => status)).toEqual([100])
+    connection.write(RECORD)
+    expect((await connection.responses(2)).map(({ status }) => status)).toEqual([100, 201])
+    connection.socket.destroy()
+  })
+
+  test("HEAD has no byte of a body", async () => {
+    const connection = await openConnection(service.url)
+    connection.write(
+      bytes("HEAD /api/products", [bearer]) +
+        bytes("HEAD /api/products/999999", [bearer]) +
+        bytes("HEAD /api/products") +
+        bytes("GET /health/live", ["Connection: close"]),
+    )
+    await connection.closed
+    const [first = "", second = "", third = "", fourth = "", ...rest] = connection.received().split("\r\n\r\n")
+    expect([first, second, third, fourth].map((head) => head.slice(0, 12))).toEqual([
+      "HTTP/1.1 200",
+      "HTTP/1.1 404",
+      "HTTP/1.1 401",
+      "HTTP/1.1 200",
+    ])
+    expect(first).toMatch(/content-length: [1-9]/i)
+    expect(rest).toEqual(['{"status":"live"}'])
+  })
+})
+
+describe("slow senders", () => {
+  test("a body that drips in is read", async () => {
+    const connection = await openConnection(service.url)
+    connection.socket.setNoDelay(true)
+    connection.write(create([`Content-Length: ${RECORD.length}`]))
+    for (const character of RECORD)
+      await new Promise<void>((sent) => connection.socket.write(character, () => setImmediate(sent)))
+    expect((await connection.responses(1)).map(({ status }) => status)).toEqual([201])
+    connection.socket.destroy()
+  })
+
+  test("a body that stalls ends the connection after the idle time, and nothing is stored", async () => {
+    const impatient = await startService({ idleTimeoutS: 1 })
+    const before = impatient.storeCalls()
+    const connection = await openConnection(impatient.url)
+    connection.write(
+      bytes(
+        "POST /api/products",
+        [`Authorization: Bearer ${impatient.token("user")}`, JSON_TYPE, "Content-Length: 12"],
+        '{"na',
+      ),
+    )
+    await connection.closed
+    expect((await connection.responses(1)).map(({ status }) => status)).not.toContain(201)
+    expect(impatient.storeCalls()).toBe(before)
+    await impatient.stop()
+  })
+})
+
+describe("credentials", () => {
+  test("two Authorization headers are no token", async () => {
+    await expectRefused(bytes("GET /api/products", [bearer, bearer]), 401, "UNAUTHENTICATED")
+  })
+
+  test("a token anywhere but in the header is no token", async () => {
+    const token = service.token("user")
+    await expectRefused(bytes(`GET /api/products?access_token=${token}`), 401, "UNAUTHENTICATED")
+    await expectRefused(bytes("GET /api/products", [`Cookie: access_token=${token}`]), 401, "UNAUTHENTICATED")
+    const form = `access_token=${token}`
+    const headers = ["Content-Type: application/x-www-form-urlencoded", `Content-Length: ${form.length}`]
+    await expectRefused(bytes("POST /api/products", headers, form), 401, "UNAUTHENTICATED")
+    await expectRefused(bytes("GET /api/products", [`Proxy-Authorization: Bearer ${token}`]), 401, "UNAUTHENTICATED")
+  })
+
+  test.each([["Content-Length: 50000000000"], ["Content-Length: 12"], ["Transfer-Encoding: chunked"]])(
+    "no token: 401 before the body (%s)",
+    (header) => expectRefused(bytes("POST /api/products", [JSON_TYPE, header]), 401, "UNAUTHENTICATED"),
+  )
+
+  test("what a refused caller goes on sending is not kept", async () => {
+    const connection = await openConnection(service.url)
+    connection.write(bytes("POST /api/products", ["Content-Length: 50000000000"]))
+    expect((await connection.responses(1)).map(({ status }) => status)).toEqual([401])
+    const before = process.memoryUsage.rss()
+    const megabyte = Buffer.alloc(1_000_000, "a")
+    for (let sent = 0; sent < 100; sent++)
+      if (!connection.socket.write(megabyte)) await once(connection.socket, "drain")
+    expect(process.memoryUsage.rss() - before).toBeLessThan(50_000_000)
+    connection.socket.destroy()
+  })
+})

@@ -1,0 +1,176 @@
+// The media commands, run as the command line runs them, over the graph in memory.
+import { describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer, Redacted } from "effect"
+import { runCommand } from "../../adapters/driving/cli/command.ts"
+import { type MediaTools, mediaCommands } from "../../adapters/driving/cli/media.ts"
+import { ACCOUNT, failFirst, graphError, type MediaWorld, makeMediaWorld } from "../support/media_world.ts"
+import { APP_SECRET, leakIn, SIGNED_URL } from "../support/secrets.ts"
+
+const run = async (
+  world: MediaWorld,
+  words: string,
+  extra: ReadonlyArray<string> = [],
+  change: Partial<MediaTools> = {},
+) => {
+  const [word = "", ...rest] = words.split(" ").filter((each) => each !== "")
+  const tools: MediaTools = {
+    graph: Layer.succeedContext(world.services),
+    journal: Layer.succeedContext(world.services),
+    accountId: ACCOUNT,
+    appId: "123",
+    appSecret: Redacted.make(APP_SECRET),
+    ...change,
+  }
+  const command = mediaCommands(Effect.succeed(tools)).find(({ path }) => path[1] === word)
+  if (command === undefined) throw new Error(`no command ${word}`)
+  let out = ""
+  let err = ""
+  const terminal = {
+    out: (text: string) => {
+      out += text
+    },
+    err: (text: string) => {
+      err += text
+    },
+    interactive: false,
+  }
+  const code = await runCommand(command, [...rest, ...extra], terminal)
+  return { code, out, err, json: () => JSON.parse(out) as unknown }
+}
+
+const URL = "https://cdn.example.com/a.jpg"
+
+describe("portolan media", () => {
+  test("creates an image from words, and prints its id alone", async () => {
+    const world = makeMediaWorld()
+    const words = `image ${URL} --location-id 7 --user-tag bob,0.5,0.8 --product-tag 9,0,1`
+    expect(await run(world, words, ["--caption", "Hi #sun"])).toMatchObject({
+      code: 0,
+      out: "17900000000000001\n",
+      err: "",
+    })
+    expect(world.model.calls[0]?.parameters).toEqual({
+      image_url: URL,
+      caption: "Hi #sun",
+      location_id: "7",
+      user_tags: '[{"username":"bob","x":0.5,"y":0.8}]',
+      product_tags: '[{"product_id":"9","x":0,"y":1}]',
+    })
+  })
+
+  test("creates a reel that stays out of the feed, with its first frame as cover", async () => {
+    const world = makeMediaWorld()
+    const { json } = await run(world, `reel ${URL} --share-to-feed false --thumb-offset 0 --account 42 --json`)
+    expect(json()).toMatchObject({ containerId: "17900000000000001", kind: "reel" })
+    expect(world.model.calls[0]).toMatchObject({
+      subject: "42",
+      parameters: { share_to_feed: "false", thumb_offset: "0" },
+    })
+  })
+
+  test("takes the description from a file, for addresses that are secrets", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-command-"))
+    const path = join(folder, "post.json")
+    writeFileSync(path, JSON.stringify({ imageUrl: SIGNED_URL, caption: "c" }))
+    const world = makeMediaWorld()
+    expect((await run(world, `image --from ${path} --caption d`)).code).toBe(0)
+    expect(world.model.calls[0]?.parameters).toEqual({ image_url: SIGNED_URL, caption: "d" })
+    const dry = await run(world, `image --from ${path} --dry-run`)
+    expect(dry.code).toBe(0)
+    expect(dry.out).toContain("X-Amz-Signature%3D<redacted>%26id%3D9&caption=c&access_token=<redacted>\n")
+    expect(leakIn(dry)).toBeUndefined()
+    expect(world.calls()).toBe(1)
+    writeFileSync(path, `{${SIGNED_URL}`)
+    const broken = await run(world, `image --from ${path}`)
+    expect(broken.code).toBe(2)
+    expect(leakIn(broken)).toBeUndefined()
+    expect((await run(world, "image --from /nowhere")).code).toBe(2)
+    rmSync(folder, { recursive: true })
+  })
+
+  test("refuses bad input with exit 1, naming field and rule, and sends nothing", async () => {
+    const world = makeMediaWorld()
+    for (const [words, message] of [
+      ["image http://a.example/x", /\/imageUrl must start with https/],
+      ["image", /\/imageUrl is required/],
+      [`image ${URL} --user-tag bob`, /\/userTags\/0 needs x and y/],
+      [`reel ${URL} --thumb-offset 1e3`, /\/thumbOffset must be integer/],
+      [`reel ${URL} --share-to-feed maybe`, /\/shareToFeed must be boolean/],
+      ["carousel --item image=https://a.example/1", /\/items must be 2 to 10/],
+      ["publish ../1", /\/containerId/],
+      ["publish 1 --kind video", /\/kind a video is published as a reel/],
+    ] as const) {
+      const { code, err } = await run(world, words)
+      expect({ words, code }).toEqual({ words, code: 1 })
+      expect(err).toMatch(message)
+    }
+    expect(world.calls()).toBe(0)
+  })
+
+  test("ends with 2 on wrong words", async () => {
+    const world = makeMediaWorld()
+    for (const words of [`image ${URL} ${URL}`, "image --unknown", "publish", "publish 1 --kind story", "status"])
+      expect((await run(world, words)).code).toBe(2)
+    expect((await run(world, `image ${URL}`, [], { accountId: undefined })).err).toMatch(/GRAPH_ACCOUNT_ID/)
+    expect((await run(world, "app-token", [], { appSecret: undefined })).code).toBe(2)
+    expect(world.calls()).toBe(0)
+  })
+
+  test("makes a post of a key once, says so again, and shows its state", async () => {
+    const world = makeMediaWorld({ processingMs: 0 })
+    const first = await run(world, `reel ${URL} --publish-as summer-1`)
+    expect(first).toMatchObject({ code: 0, out: `Published: ${world.model.posts[0]?.mediaId}\n` })
+    expect(await run(world, `reel ${URL} --publish-as summer-1`)).toMatchObject({ out: first.out })
+    expect(world.model.posts).toHaveLength(1)
+    expect((await run(world, "status 17900000000000001")).out).toBe("published\n")
+    expect((await run(world, "status 17900000000000001 --wait --json")).json()).toMatchObject({ state: "published" })
+    expect((await run(world, "limit")).out).toBe("1 of 50 in 24 h\n")
+  })
+
+  test("creates, publishes and publishes again without a second post", async () => {
+    const world = makeMediaWorld({ processingMs: 0 })
+    await run(world, `carousel --item image=${URL} --item video=https://cdn.example.com/v.mp4 --caption trip`)
+    for (let time = 0; time < 2; time++)
+      expect((await run(world, "publish 17900000000000003")).out).toBe(`Published: ${world.model.posts[0]?.mediaId}\n`)
+    expect(world.model.posts).toHaveLength(1)
+  })
+
+  test("reports an incomplete carousel as a table, and takes the created units again", async () => {
+    const world = makeMediaWorld({ processingMs: 0 })
+    failFirst(world.model, "create", 1, graphError(400, 36003, 2207009))
+    const items = `--item image=${URL} --item image=${URL}?2`
+    const { code, out } = await run(world, `carousel ${items}`)
+    expect(code).toBe(1)
+    expect(out).toMatch(/^ITEM {2}RESULT\n0 {5}Graph create failed .*\n1 {5}created: id=17900000000000001\n/)
+    expect((await run(world, `carousel --item image=${URL} --item id=17900000000000001 --json`)).json()).toMatchObject({
+      state: "created",
+    })
+  })
+
+  test("prints an app token, and a probe table that published nothing", async () => {
+    const world = makeMediaWorld({ processingMs: 0 })
+    expect((await run(world, "app-token")).out).toBe("123|model-app-token\n")
+    const probe = await run(world, `probe --image-url ${URL} --video-url ${URL}`)
+    expect(probe.code).toBe(0)
+    expect(probe.out.split("\n")[0]).toMatch(/^QUESTION +OUTCOME +ANSWER$/)
+    expect(probe.out).toMatch(/2 a second publish .* not asked/)
+    expect(new Set(probe.out.match(/^\d/gm))).toEqual(new Set(["1", "2", "3", "4", "5", "6", "7", "8", "9"]))
+    expect(world.calls("publish")).toBe(0)
+    expect(world.model.posts).toHaveLength(0)
+    expect((await run(makeMediaWorld(), "probe --json")).json()).toContainEqual(
+      expect.objectContaining({ outcome: "not asked", answer: "needs --image-url" }),
+    )
+  })
+
+  for (const word of ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"])
+    test(`${word} --help explains itself`, async () => {
+      const world = makeMediaWorld()
+      const { code, out } = await run(world, `${word} --help`)
+      expect(code).toBe(0)
+      expect(out).toStartWith(`Usage: portolan media ${word}`)
+      expect(world.calls()).toBe(0)
+    })
+})

@@ -1,0 +1,87 @@
+// The command line's manners: help, exit codes, what goes to which output (contract section 5).
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { createServer } from "node:net"
+import manifest from "../../package.json" with { type: "json" }
+import { endProcesses, runProcess, serveEnvironment } from "../support/service_process.ts"
+
+afterAll(endProcesses)
+setDefaultTimeout(30_000)
+
+describe("portolan", () => {
+  test.concurrent("--help lists every command, and each of them has help of its own", async () => {
+    const { code, stdout, stderr } = await runProcess(["--help"])
+    expect([code, stderr]).toEqual([0, ""])
+    const commands = [...stdout.matchAll(/^ {2}([a-z][a-z -]*?) {2,}\S/gm)].map((match) => match[1] ?? "")
+    expect(commands).toContain("serve")
+    expect(commands).toContain("demo")
+    expect(commands).toContain("config")
+    await Promise.all(
+      commands.map(async (command) => {
+        const help = await runProcess([...command.split(" "), "--help"])
+        expect([command, help.code, help.stderr]).toEqual([command, 0, ""])
+        expect(help.stdout).toStartWith(`Usage: portolan ${command}`)
+      }),
+    )
+  })
+
+  test.concurrent("--version is the package's", async () => {
+    expect(await runProcess(["--version"])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: "" })
+  })
+
+  test.concurrent.each([
+    ["no command", [], /^$/],
+    ["an unknown command", ["nonsense"], /Unknown command 'nonsense'/],
+    ["an unknown option", ["config", "--nonsense"], /--nonsense/],
+    ["an argument too many", ["config", "nonsense"], /Unexpected argument 'nonsense'/],
+    ["an option of serve", ["serve", "--port", "80"], /--port/],
+  ])("%s: exit 2", async (_what, words, said) => {
+    const { code, stderr } = await runProcess(words)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(said)
+    if (words.length > 0) expect(stderr).toContain("--help")
+  })
+
+  test.concurrent("config prints the effective configuration with its secrets masked", async () => {
+    const environment = {
+      SCHEDULER_TOKEN: "HIDDEN-1",
+      MONGODB_URL: "mongodb://u:HIDDEN-2@h/db",
+      AUTH_PUBLIC_KEY: "HIDDEN-3",
+      GRAPH_ACCESS_TOKEN: "HIDDEN-4",
+      GRAPH_APP_SECRET: "HIDDEN-5",
+      IDP_CLIENT_SECRET: "HIDDEN-6",
+      AUTH_ISSUER: "https://realm.example",
+      LOG_LEVEL: "",
+    }
+    const json = await runProcess(["config", "--json"], environment)
+    expect([json.code, json.stderr]).toEqual([0, ""])
+    const shown = JSON.parse(json.stdout) as Record<string, unknown>
+    expect(shown).toMatchObject({ AUTH_ISSUER: "https://realm.example", LOG_LEVEL: "info", COLLECTIONS: null })
+    for (const [name, value] of Object.entries(environment))
+      if (value.includes("HIDDEN")) expect([name, shown[name]]).toEqual([name, "<set>"])
+    const text = await runProcess(["config"], environment)
+    expect(text.stdout).toContain("https://realm.example")
+    expect(json.stdout + text.stdout + text.stderr).not.toContain("HIDDEN")
+  })
+
+  test.concurrent("a busy port: exit 1 and a line that says so", async () => {
+    const other = createServer()
+    await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening))
+    const { port } = other.address() as { port: number }
+    try {
+      const { code, stdout, stderr } = await runProcess(["serve"], { ...serveEnvironment(), PORT: String(port) })
+      expect([code, stdout]).toEqual([1, ""])
+      expect(stderr).toContain(`Cannot listen on 127.0.0.1:${port}: the port is in use\n`)
+      expect(stderr).not.toContain("    at ")
+      const admin = await runProcess(["serve"], { ...serveEnvironment(), ADMIN_PORT: String(port) })
+      expect([admin.code, admin.stderr.includes(`127.0.0.1:${port}: the port is in use`)]).toEqual([1, true])
+    } finally {
+      other.close()
+    }
+  })
+
+  test.concurrent("an address that is not of this machine: exit 1", async () => {
+    const { code, stderr } = await runProcess(["serve"], { ...serveEnvironment(), HOST: "192.0.2.1" })
+    expect(code).toBe(1)
+    expect(stderr).toContain("Cannot listen on 192.0.2.1:0: the address cannot be bound on this machine")
+  })
+})

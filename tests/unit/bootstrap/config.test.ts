@@ -1,0 +1,134 @@
+import { deepEqual, equal, ok } from "node:assert/strict"
+import { describe, test } from "node:test"
+import { inspect } from "node:util"
+import { ConfigProvider, Effect, Redacted } from "effect"
+import { type Config, describeConfig, readConfig, sqlitePath, VARIABLES } from "../../../bootstrap/config.ts"
+
+type Environment = Readonly<Record<string, string>>
+
+const provider = (env: Environment) => ConfigProvider.fromEnv({ env: { ...env } })
+
+const read = (env: Environment): Config => Effect.runSync(readConfig(provider(env)))
+
+/** The mistakes, as the lines a user sees. */
+const mistakes = (env: Environment): ReadonlyArray<string> =>
+  Effect.runSync(Effect.flip(readConfig(provider(env)))).message.split("\n")
+
+const NAMES = Object.keys(VARIABLES) as ReadonlyArray<keyof typeof VARIABLES>
+
+describe("defaults", () => {
+  const defaults = Object.fromEntries(NAMES.map((name) => [name, VARIABLES[name].fallback]))
+
+  for (const [what, text] of [
+    ["missing", undefined],
+    ["empty", ""],
+    ["blank", " \t"],
+  ] as const)
+    test(`hold for a variable that is ${what}`, () => {
+      const env = Object.fromEntries(NAMES.flatMap((name) => (text === undefined ? [] : [[name, text]])))
+      deepEqual({ ...read(env) }, defaults)
+    })
+
+  test("are those of the contract", () => {
+    const { LOG_FORMAT: _terminal, ...shown } = describeConfig(read({}))
+    const set = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== null))
+    deepEqual(set, {
+      HOST: "127.0.0.1",
+      PORT: 8080,
+      PORTOLAN_HOME: ".portolan",
+      LOG_LEVEL: "info",
+      AUTH_CLOCK_TOLERANCE_S: 0,
+      AUTH_REQUIRE_TYP: false,
+      STORE: "sqlite",
+      SCHEDULER_SCALE_GROUP: "restreamer",
+      SCHEDULER_ROLES: "operator",
+      MEDIA_ROLES: "publisher",
+    })
+  })
+})
+
+describe("values", () => {
+  for (const [name, text, value] of [
+    ["PORT", "0", 0],
+    ["PORT", "65535", 65_535],
+    ["ADMIN_PORT", "9090", 9090],
+    ["LOG_LEVEL", "DEBUG", "debug"],
+    ["STORE", "Memory", "memory"],
+    ["SCHEDULER_LOG_LEVEL", "debug", "debug"],
+    ["AUTH_REQUIRE_TYP", "TRUE", true],
+    ["AUTH_REQUIRE_TYP", "0", false],
+    ["DB_MAX_OPEN_CONNS", "25", 25],
+    ["SCHEDULER_URL", "https://h:4646/v1/", "https://h:4646/v1/"],
+    ["SCHEDULER_ROLES", "operator, captain ", ["operator", "captain"]],
+  ] as const)
+    test(`${name}=${text}`, () => deepEqual(read({ [name]: text })[name], value))
+
+  test("SQLITE_PATH lies in PORTOLAN_HOME unless it is set", () => {
+    equal(sqlitePath(read({ PORTOLAN_HOME: "/state" })), "/state/records.sqlite")
+    equal(sqlitePath(read({ PORTOLAN_HOME: "/state", SQLITE_PATH: "/x.sqlite" })), "/x.sqlite")
+  })
+})
+
+describe("mistakes", () => {
+  for (const [name, text, rule] of [
+    ["PORT", "65536", "must be a whole number from 0 to 65535"],
+    ["PORT", "080", "must be a whole number from 0 to 65535"],
+    ["PORT", "8e3", "must be a whole number from 0 to 65535"],
+    ["ADMIN_PORT", "-1", "must be a whole number from 0 to 65535"],
+    ["DB_MAX_OPEN_CONNS", "0", "must be a whole number from 1 to 100000"],
+    ["DB_MAX_IDLE_CONNS", "ten", "must be a whole number from 1 to 100000"],
+    ["LOG_LEVEL", "trace", "must be one of debug, info, warn, error"],
+    ["LOG_FORMAT", "xml", "must be one of pretty, json"],
+    ["STORE", "postgres", "must be one of sqlite, memory, mongo"],
+    ["SCHEDULER_LOG_LEVEL", "info", "must be one of debug"],
+    ["AUTH_REQUIRE_TYP", "maybe", "must be true or false"],
+    ["AUTH_JWKS_URL", "realm.example", "must be an http or https URL"],
+    ["IDP_URL", "file:///etc/passwd", "must be an http or https URL"],
+    ["SCHEDULER_URL", "http://u:p@h", "must not contain a user name or password"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://h?key=a", "must not contain a query or fragment"],
+    ["MEDIA_ROLES", "a,,b", "must be a comma list of realm role names"],
+  ] as const)
+    test(`${name}=${text}`, () => deepEqual(mistakes({ [name]: text }), [`${name} ${rule}`]))
+
+  test("are all told at once, in the order of the variables", () => {
+    deepEqual(
+      mistakes({ STORE: "x", PORT: "x", LOG_LEVEL: "x" }).map((line) => line.split(" ")[0]),
+      ["PORT", "LOG_LEVEL", "STORE"],
+    )
+  })
+
+  for (const [env, line] of [
+    [{ STORE: "mongo" }, "MONGODB_URL is required with STORE=mongo"],
+    [{ GRAPH_URL: "http://h" }, "GRAPH_API_VERSION is required with GRAPH_URL"],
+    [{ GRAPH_API_VERSION: "v25.0" }, "GRAPH_URL is required with GRAPH_API_VERSION"],
+    [
+      { AUTH_PUBLIC_KEY: "a", AUTH_JWKS_URL: "http://h" },
+      "AUTH_JWKS_URL must not be set together with AUTH_PUBLIC_KEY",
+    ],
+  ] as const)
+    test(`across variables: ${line}`, () => deepEqual(mistakes(env), [line]))
+})
+
+describe("secrets", () => {
+  const SECRETS =
+    "AUTH_PUBLIC_KEY MONGODB_URL SCHEDULER_TOKEN GRAPH_ACCESS_TOKEN GRAPH_APP_SECRET IDP_CLIENT_SECRET".split(" ")
+  const config = read(Object.fromEntries(SECRETS.map((name) => [name, `hidden-${name}`])))
+
+  test("are read, and shown nowhere", () => {
+    equal(Redacted.value(config.SCHEDULER_TOKEN ?? Redacted.make("")), "hidden-SCHEDULER_TOKEN")
+    const described = describeConfig(config)
+    for (const text of [
+      JSON.stringify(config),
+      inspect(config, { depth: 9 }),
+      String(config.MONGODB_URL),
+      JSON.stringify(described),
+    ])
+      ok(!text.includes("hidden-"), text)
+    deepEqual(
+      Object.entries(described)
+        .filter(([, value]) => value === "<set>")
+        .map(([name]) => name),
+      SECRETS,
+    )
+  })
+})

@@ -1,0 +1,178 @@
+// Whatever fails, and wherever a run dies: at most one visible post, and the next undisturbed run completes the flow.
+import { deepEqual, equal, ok } from "node:assert/strict"
+import { describe, test } from "node:test"
+import { inspect } from "node:util"
+import { Clock, Effect, Exit, Layer } from "effect"
+import fc from "fast-check"
+import {
+  type Fault,
+  type GraphModelOptions,
+  type ModelAnswer,
+  makeGraphModel,
+} from "../../../adapters/driven/media_graph/graph_model.ts"
+import * as memoryGraph from "../../../adapters/driven/media_graph/memory.ts"
+import * as memoryJournal from "../../../adapters/driven/publish_journal/memory.ts"
+import * as pacing from "../../../application/media/graph_pacing.ts"
+import { publishPost } from "../../../application/media/publish_post.ts"
+import type { Post } from "../../../domain/media/container.ts"
+import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
+import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { makeJumpingClock } from "../../support/jumping_clock.ts"
+import { ACCOUNT, CAROUSEL, graphError, REEL, unavailable } from "../../support/media_world.ts"
+
+class Crash extends Error {}
+
+/** When a run dies: at its n-th effect on the world (a journal write or a graph call), before or after it happened. */
+interface Death {
+  readonly step: number
+  readonly when: "before" | "after"
+}
+
+const POSTS: Readonly<Record<string, Post>> = { reel: REEL, carousel: { kind: "carousel", ...CAROUSEL } }
+
+/** A world whose runs share the graph and the journal, as processes do. */
+const makeScene = (options: GraphModelOptions) => {
+  const clock = makeJumpingClock()
+  const model = makeGraphModel(options)
+  const shared = Effect.runSync(Effect.scoped(Layer.build(Layer.merge(memoryGraph.layer(model), memoryJournal.layer))))
+
+  /** One process: its own pacing, and after its death nothing it does reaches the world. */
+  const run = (post: Post, death: Death | undefined) => {
+    let steps = 0
+    let dead = false
+    const mortal = <A, E>(step: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.suspend(() => {
+        if (dead) return Effect.die(new Crash())
+        steps += 1
+        dead = steps === death?.step
+        if (!dead) return step
+        return death?.when === "before"
+          ? Effect.die(new Crash())
+          : Effect.andThen(Effect.exit(step), Effect.die(new Crash()))
+      })
+    const process = Effect.gen(function* () {
+      const graph = yield* MediaGraphPort
+      const journal = yield* PublishJournal
+      const services = Layer.mergeAll(
+        pacing.layer,
+        Layer.succeed(MediaGraphPort, {
+          ...graph,
+          createContainer: (call) => mortal(graph.createContainer(call)),
+          publishContainer: (call) => mortal(graph.publishContainer(call)),
+        }),
+        Layer.succeed(PublishJournal, { ...journal, put: (entry, version) => mortal(journal.put(entry, version)) }),
+      )
+      return yield* Effect.provide(publishPost({ key: "k", accountId: ACCOUNT, post }), services)
+    })
+    return process.pipe(
+      Effect.exit,
+      Effect.map((exit) => ({ exit, steps })),
+      Effect.provideContext(shared),
+      Effect.provideService(Clock.Clock, clock),
+      Effect.runPromise,
+    )
+  }
+  return { model, run, clock }
+}
+
+const died = (exit: Exit.Exit<unknown, unknown>): boolean => Exit.hasDies(exit)
+
+describe("publishPost() makes a post that exists exactly once", () => {
+  for (const [name, post] of Object.entries(POSTS))
+    test(`${name}: a crash before or after every single step`, async () => {
+      const whole = await makeScene({}).run(post, undefined)
+      ok(whole.steps >= 5)
+      for (let step = 1; step <= whole.steps; step++)
+        for (const when of ["before", "after"] as const) {
+          // The worst graph: it would publish a container twice without a word, and tells late that it did.
+          const { model, run } = makeScene({ republish: "duplicate", publishedLagMs: 240_000 })
+          const first = await run(post, { step, when })
+          ok(died(first.exit) || step === whole.steps, `step ${step} ${when}: the run survived`)
+          ok(model.posts.length <= 1)
+          const second = await run(post, undefined)
+          ok(Exit.isSuccess(second.exit), `step ${step} ${when}: ${inspect(second.exit, { depth: 9 })}`)
+          equal(second.exit.value.state, "published")
+          equal(model.posts.length, 1, `step ${step} ${when}`)
+        }
+    })
+
+  const answered = (answers: ReadonlyArray<ModelAnswer>, applied: fc.Arbitrary<boolean>): fc.Arbitrary<Fault> =>
+    fc.tuple(fc.constantFrom(...answers), applied).map(([answer, each]) => ({ kind: "answer", answer, applied: each }))
+
+  /** Lost or unclear: the graph may have acted. */
+  const open = fc.oneof(
+    fc.constantFrom<Fault>({ kind: "lose-request" }, { kind: "lose-answer" }),
+    answered(
+      [
+        unavailable,
+        graphError(400, 2, undefined, { is_transient: true }),
+        graphError(400, 424242, 999),
+        { status: 200, body: '{"id":"178' },
+      ],
+      fc.boolean(),
+    ),
+  )
+  const refusals = answered(
+    [
+      { ...graphError(400, 4), headers: { "retry-after": "7" } },
+      graphError(400, 9007, 2207027),
+      graphError(400, 24, 2207008),
+      graphError(400, 190, 463),
+    ],
+    fc.constant(false),
+  )
+  const outage = answered([graphError(400, 100, 33), unavailable], fc.constant(false))
+  // Live, and called blocked: seen in the wild.
+  const blockedAndLive = answered([graphError(400, 4, 2207051)], fc.constant(true))
+
+  const fates = (fault: fc.Arbitrary<Fault>, maxLength: number) =>
+    fc.array(fc.option(fault, { nil: undefined, freq: 3 }), { maxLength, size: "max" })
+  const faults = fc.record({
+    publish: fates(fc.oneof({ weight: 6, arbitrary: open }, { weight: 3, arbitrary: refusals }, blockedAndLive), 5),
+    create: fates(fc.oneof(open, refusals), 6),
+    status: fates(fc.oneof(outage, refusals), 10),
+  })
+
+  const death = fc.option(
+    fc.record({ step: fc.integer({ min: 1, max: 16 }), when: fc.constantFrom("before" as const, "after" as const) }),
+    { nil: undefined },
+  )
+
+  test("under random faults, deaths and reruns (2,000 scenes)", { timeout: 120_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("reel", "carousel"),
+        faults,
+        fc.array(death, { minLength: 1, maxLength: 3 }),
+        // A graph that refuses a second publish may tell as late as it likes; one that does not must tell within the grace.
+        fc.constantFrom<GraphModelOptions>(
+          { republish: "refuse", publishedLagMs: 0 },
+          { republish: "refuse", publishedLagMs: 300_000 },
+          { republish: "duplicate", publishedLagMs: 20_000 },
+          { republish: "duplicate", publishedLagMs: 80_000 },
+        ),
+        async (name, faults, deaths, options) => {
+          const post = POSTS[name]
+          ok(post !== undefined)
+          const { model, run, clock } = makeScene(options)
+          const left: Record<string, Array<Fault | undefined>> = structuredClone(faults)
+          model.setFault(({ operation }) => left[operation]?.shift())
+          for (const each of deaths) {
+            await run(post, each)
+            ok(model.posts.length <= 1, "two posts")
+          }
+          model.setFault(() => undefined)
+          clock.jumpTo(clock.currentTimeMillisUnsafe() + 600_000)
+          const last = await run(post, undefined)
+          ok(Exit.isSuccess(last.exit), inspect(last.exit, { depth: 9 }))
+          equal(last.exit.value.state, "published")
+          equal(model.posts.length, 1)
+          const again = await run(post, undefined)
+          deepEqual(again.exit, last.exit)
+          equal(model.posts.length, 1)
+        },
+      ),
+      { numRuns: 2_000, seed: 20_261_121 },
+    ),
+  )
+})

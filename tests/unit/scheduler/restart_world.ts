@@ -1,0 +1,151 @@
+// A scheduler whose scalings a test can refuse, over the agent in memory, with what was asked and what was logged.
+import { Context, Effect, Exit, Layer, Logger, References, Scope } from "effect"
+import * as memoryJournal from "../../../adapters/driven/restart_journal/memory.ts"
+import * as memoryScheduler from "../../../adapters/driven/scheduler/memory.ts"
+import { makeMemoryAgent } from "../../../adapters/driven/scheduler/memory_agent.ts"
+import { Restarts, layer as restartsLayer } from "../../../application/scheduler/restarts.ts"
+import * as errors from "../../../domain/scheduler/errors.ts"
+import { groupCount, type JobDefinition } from "../../../domain/scheduler/job.ts"
+import { RestartJournal } from "../../../domain/scheduler/restart_journal.ts"
+import { RESTART_RULES, type RestartRules } from "../../../domain/scheduler/restart_plan.ts"
+import { SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
+
+export const GROUP = "restreamer"
+
+/** A job of which nothing is deployed for long: `min_healthy_time` is 1 ms. */
+export const sampleJob = (id: string, count = 1): JobDefinition => ({
+  ID: id,
+  Name: id,
+  TaskGroups: [{ Name: GROUP, Count: count, Update: { MinHealthyTime: 1_000_000 }, Tasks: [] }],
+})
+
+const call = (count: number) =>
+  ({ operation: "scaleJob", method: "POST", path: "/v1/job/web/scale", count, applied: "unknown" }) as const
+const answered = { ...call(0), status: 400, body: "said the agent" }
+
+export const REFUSALS = {
+  denied: new errors.SchedulerDenied({ ...answered, status: 403, applied: "no", reason: "permission" }),
+  refused: new errors.SchedulerRefused({ ...answered, applied: "no" }),
+  failed: new errors.SchedulerFailed({ ...answered, status: 500 }),
+  deployment: new errors.ActiveDeployment({ ...answered, applied: "no" }),
+  unreachable: new errors.SchedulerUnreachable({ ...call(0), applied: "no", reason: "connection" }),
+  timeout: new errors.SchedulerTimeout(call(0)),
+  lost: new errors.SchedulerConnectionLost(call(0)),
+  halfDone: new errors.SchedulerFailed({ ...answered, status: 500, body: "leadership lost while committing log" }),
+} as const
+
+/** What happens to one scaling: nothing special, a refusal, or a refusal after the agent did it. */
+export type Fate =
+  | "done"
+  | { readonly refused: errors.SchedulerError }
+  | { readonly doneButFailed: errors.SchedulerError }
+
+export interface World {
+  readonly scheduler: SchedulerPort["Service"]
+  readonly journal: RestartJournal["Service"]
+  /** Counts of the scalings the agent was asked for, in order. */
+  readonly scalings: Array<number>
+  /** Reads of a definition. */
+  readonly looks: () => number
+  /** Fates of the next scalings, one each; "done" after them. */
+  readonly fates: Array<Fate>
+  /** Fates of the next looks; undefined is an ordinary one. */
+  readonly lookFates: Array<errors.SchedulerError | undefined>
+  readonly logs: Array<{ readonly level: string; readonly text: string }>
+  readonly count: (jobId?: string) => Effect.Effect<number | undefined, errors.SchedulerError>
+  /** Starts an instance of the service on the same agent and journal; `stop` ends it in order. */
+  readonly start: (rules?: Partial<RestartRules>) => Effect.Effect<{
+    readonly restarts: Restarts["Service"]
+    readonly stop: Effect.Effect<void>
+    /** Ends it as a crash would: nothing is drained, nothing is given back. */
+    readonly crash: Effect.Effect<void>
+  }>
+}
+
+/** Builds the world, with the sample job `web` at the given count. */
+export const makeWorld = Effect.fnUntraced(function* (count = 1) {
+  const agent = makeMemoryAgent()
+  const logs: Array<{ readonly level: string; readonly text: string }> = []
+  const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
+    logs.push({ level: logLevel, text: (Array.isArray(message) ? message : [message]).join(" ") })
+  })
+  const logging = Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, "Info"))
+  const context = yield* Layer.build(
+    Layer.mergeAll(memoryScheduler.layer({ agent, scaleGroup: GROUP }), memoryJournal.layer),
+  )
+  const inner = Context.get(context, SchedulerPort)
+  const scalings: Array<number> = []
+  const fates: Array<Fate> = []
+  const lookFates: Array<errors.SchedulerError | undefined> = []
+  let looks = 0
+  const scheduler = SchedulerPort.of({
+    ...inner,
+    scaleJob: (to) =>
+      Effect.suspend(() => {
+        scalings.push(to.count)
+        const fate = fates.shift() ?? "done"
+        if (fate === "done") return inner.scaleJob(to)
+        if ("refused" in fate) return Effect.fail(fate.refused)
+        return Effect.andThen(inner.scaleJob(to), Effect.fail(fate.doneButFailed))
+      }),
+    getDefinition: (at, poll) =>
+      Effect.suspend(() => {
+        looks += 1
+        const fate = lookFates.shift()
+        return fate === undefined ? inner.getDefinition(at, poll) : Effect.fail(fate)
+      }),
+  })
+  // Later instances see it: what a shared journal makes the service do is done here too.
+  const journal = RestartJournal.of({ ...Context.get(context, RestartJournal), shared: true })
+  yield* inner.runJob(sampleJob("web", count), { region: "" })
+
+  const start: World["start"] = Effect.fnUntraced(function* (rules = {}) {
+    const scope = yield* Scope.make()
+    let gone = false
+    // A crashed instance neither sends nor writes any more.
+    const alive = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.suspend(() => (gone ? Effect.never : work))
+    const own = SchedulerPort.of({
+      ...scheduler,
+      scaleJob: (to) => alive(scheduler.scaleJob(to)),
+      getDefinition: (at, poll) => alive(scheduler.getDefinition(at, poll)),
+    })
+    const ownJournal = RestartJournal.of({
+      ...journal,
+      open: (record, lease) => alive(journal.open(record, lease)),
+      update: (record, lease) => alive(journal.update(record, lease)),
+      close: (id, owner) => alive(journal.close(id, owner)),
+      renew: (id, lease) => alive(journal.renew(id, lease)),
+      release: (owner) => (gone ? Effect.void : journal.release(owner)),
+      claim: (endpoint, now, lease) => alive(journal.claim(endpoint, now, lease)),
+    })
+    const layers = restartsLayer({ ...RESTART_RULES, ...rules }, "8 seconds").pipe(
+      Layer.provide(Layer.succeed(SchedulerPort, own)),
+      Layer.provide(Layer.succeed(RestartJournal, ownJournal)),
+      Layer.provideMerge(logging),
+    )
+    const built = yield* Layer.buildWithScope(layers, scope)
+    const { restart, unfinished } = Context.get(built, Restarts)
+    return {
+      // What runs behind a call logs where the call does.
+      restarts: { restart: (job) => Effect.provide(restart(job), logging), unfinished },
+      stop: Scope.close(scope, Exit.void),
+      crash: Effect.sync(() => {
+        gone = true
+      }),
+    }
+  })
+  const world: World = {
+    scheduler: inner,
+    journal,
+    scalings,
+    looks: () => looks,
+    fates,
+    lookFates,
+    logs,
+    count: (jobId = "web") =>
+      Effect.map(inner.getDefinition({ jobId, region: "" }), ({ value }) => groupCount(value, GROUP)),
+    start,
+  }
+  return world
+})
