@@ -1,5 +1,5 @@
 /** Path segments a request may have; a longer path is refused. */
-export const SEGMENTS_MAX = 64
+const SEGMENTS_MAX = 64
 
 /** Patterns under which the server hands the segments of a path over as they were sent. */
 export const SEGMENT_PATTERNS: ReadonlyArray<string> = Array.from({ length: SEGMENTS_MAX }, (_, depth) =>
