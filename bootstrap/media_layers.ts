@@ -31,8 +31,11 @@ export type MediaServices = MediaGraphPort | PublishJournal | pacing.GraphPacing
  * @fails {InvalidMediaSetup} naming the option and the rule it breaks, never its value
  */
 export const checkGraphSetup = Effect.fnUntraced(function* (
-  setup: Pick<GraphSetup, "graphUrl" | "apiVersion" | "accountId" | "allowInsecure">,
+  setup: Pick<GraphSetup, "graphUrl" | "apiVersion" | "accountId" | "allowInsecure" | "rules">,
 ) {
+  const { childConcurrency } = setup.rules
+  if (!Number.isInteger(childConcurrency) || childConcurrency < 1 || childConcurrency > 5)
+    return yield* new InvalidMediaSetup({ option: "childConcurrency", rule: "must be a whole number from 1 to 5" })
   if (setup.accountId !== undefined && !isSegment(setup.accountId))
     return yield* new InvalidMediaSetup({ option: "accountId", rule: "must be 1 to 64 letters, digits, - or _" })
   return yield* makeGraphAddress(setup)

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module"
 import { dirname, extname, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, URL } from "node:url"
 
 /** The Bun that runs the stack's processes and builds its binary, also when another runtime called the library. */
 export const bunPath = (): string =>

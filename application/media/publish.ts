@@ -1,4 +1,4 @@
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import type { MediaKind } from "../../domain/media/container.ts"
 import { InvalidMedia, OutcomeUnknown, type PublishBusy, QuotaExhausted } from "../../domain/media/errors.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
@@ -108,7 +108,8 @@ const sendPublish = Effect.fnUntraced(function* (session: PublishSession, contai
   const pacing = yield* GraphPacing
   const { accountId } = session.entry()
   yield* pacing.admit(accountId, "publish")
-  const intended = (lookOnly: boolean): Progress => ({ state: "intended", containerId, sends, lookOnly })
+  const sinceMs = yield* Clock.currentTimeMillis
+  const intended = (lookOnly: boolean): Progress => ({ state: "intended", containerId, sends, sinceMs, lookOnly })
   // A refusal of this call says nothing about an earlier one whose answer was lost.
   const before = session.entry().progress
   const piece = Effect.gen(function* (): Effect.fn.Return<Sent, Effect.Error<ReturnType<PublishSession["update"]>>> {
@@ -143,11 +144,12 @@ const reconcile = Effect.fnUntraced(function* (
   intended: Intended,
   sentNow: number,
 ): Effect.fn.Return<Next, OutcomeUnknown | PublishBusy | StoreUnavailable, MediaGraphPort | GraphPacing> {
-  const { containerId, sends, lookOnly } = intended
-  for (let look = 1; ; look++) {
+  const { containerId, sends, sinceMs, lookOnly } = intended
+  for (;;) {
     const status = yield* Effect.result(containerStatus(containerId))
     const seen = Result.isSuccess(status) ? status.success.state : "unreadable"
-    const decision = decideReconcile(seen, { look, sentNow, lookOnly })
+    const elapsedMs = (yield* Clock.currentTimeMillis) - sinceMs
+    const decision = decideReconcile(seen, { elapsedMs, sentNow, lookOnly })
     switch (decision.next) {
       case "published":
         return { done: yield* recordPublished(session, containerId, undefined) }

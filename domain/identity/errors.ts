@@ -63,5 +63,3 @@ export class TokenRequestFailed extends Data.TaggedError("TokenRequestFailed")<{
     return `Token request ${this.kind}${status}${error}`
   }
 }
-
-export type IdentityError = Unauthenticated | Forbidden | KeysUnavailable | InvalidIdentitySetup | TokenRequestFailed

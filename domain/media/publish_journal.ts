@@ -19,6 +19,8 @@ export type Progress =
       readonly containerId: string
       /** Publish calls begun for this container. */
       readonly sends: number
+      /** When the last of them began, milliseconds since the epoch. */
+      readonly sinceMs: number
       /** Only look, never send again. */
       readonly lookOnly: boolean
     }

@@ -32,9 +32,14 @@ export const publishReaction = (failure: GraphFailure, sends: number): PublishRe
   return LATER.has(failure.kind) || failure.kind === "Network" || failure.subcode === GONE_FOR_NOW ? "later" : "refused"
 }
 
-/** Looks at the container before a lost publish call is taken for not done, and the pause between them. */
-export const GRACE_LOOKS = 4
-export const GRACE_PAUSE_MS = 30_000
+/**
+ * Time after a publish call began before a container still `finished` shows that the call was lost, ms: the call's own
+ * deadline and the lag of the platform's view.
+ */
+export const GRACE_MS = 120_000
+
+/** Pause between two looks in that time, ms. */
+const LOOK_PAUSE_MS = 30_000
 
 /** Publish calls one run makes for one container. */
 export const SENDS_MAX = 3
@@ -48,19 +53,20 @@ export type ReconcileDecision =
 /**
  * Decides after one look at a container whose publish call has an unknown outcome.
  *
- * `finished` through the whole grace (three pauses, 90 s: the platform's own view may lag) means the call was lost.
- *
  * @param seen the container's state, or `unreadable`
- * @param look number of the look, from 1
- * @param sentNow publish calls of this run
- * @param lookOnly never send again
+ * @param doubt.elapsedMs time since the call began, whichever run made it
+ * @param doubt.sentNow publish calls of this run
+ * @param doubt.lookOnly never send again
  */
 export const decideReconcile = (
   seen: ContainerState | "unreadable",
-  { look, sentNow, lookOnly }: { readonly look: number; readonly sentNow: number; readonly lookOnly: boolean },
+  doubt: { readonly elapsedMs: number; readonly sentNow: number; readonly lookOnly: boolean },
 ): ReconcileDecision => {
   if (seen === "published") return { next: "published" }
   if (seen === "error" || seen === "expired") return { next: "unknown", seen }
-  if (look < GRACE_LOOKS) return { next: "look-again", pauseMs: GRACE_PAUSE_MS }
-  return seen === "finished" && !lookOnly && sentNow < SENDS_MAX ? { next: "send-again" } : { next: "unknown", seen }
+  const left = GRACE_MS - doubt.elapsedMs
+  if (left > 0) return { next: "look-again", pauseMs: Math.min(LOOK_PAUSE_MS, left) }
+  return seen === "finished" && !doubt.lookOnly && doubt.sentNow < SENDS_MAX
+    ? { next: "send-again" }
+    : { next: "unknown", seen }
 }

@@ -8,8 +8,6 @@ import type { Fields } from "./record_repository.ts"
 /** The four operations of a collection (seed 4.1). */
 export type Operation = "list" | "get" | "create" | "delete"
 
-export const OPERATIONS: ReadonlyArray<Operation> = ["list", "get", "create", "delete"]
-
 /** What an integrator writes to get a new record type. */
 export interface CollectionDefinition<S extends TObject> {
   /** Plural path segment: lower-case letters, digits, `-`, `_`; at most 63 characters. */
@@ -38,7 +36,7 @@ export interface Collection<F extends object = Fields> extends CollectionShape {
   readonly check: (input: unknown) => Effect.Effect<F, InvalidRecord>
 }
 
-export const COLLECTION_NAME_REGEXP = /^[a-z][a-z0-9_-]{0,62}$/
+const COLLECTION_NAME_REGEXP = /^[a-z][a-z0-9_-]{0,62}$/
 
 /** Text that is there but shows nothing: white space and invisible code points. */
 const BLANK_REGEXP = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}]*$/u

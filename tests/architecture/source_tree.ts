@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Glob } from "bun"
 
-export const ROOT = join(import.meta.dir, "../..")
+const ROOT = join(import.meta.dir, "../..")
 
 /** A source file: path from the root, text, and the text without comments. */
 export interface SourceFile {
@@ -12,7 +12,7 @@ export interface SourceFile {
 }
 
 /** Blanks comments out, keeping line numbers; strings are kept, so `"https://x"` is not cut. */
-export const withoutComments = (text: string): string =>
+const withoutComments = (text: string): string =>
   text.replace(
     /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
     (match, string) => (string === undefined ? match.replace(/[^\n]/g, " ") : match),

@@ -139,6 +139,7 @@ describe("createMedia()", () => {
     ["apiVersion", { apiVersion: "25.0" }],
     ["accountId", { accountId: "../1" }],
     ["accessToken", { accessToken: " " }],
+    ["childConcurrency", { rules: { childConcurrency: 0 } }],
   ]
   for (const [option, options] of SETUPS)
     test(`43 refuses ${option} when it is made: ${Object.keys(options)}`, () => {

@@ -11,7 +11,7 @@ import * as memoryJournal from "../../adapters/driven/publish_journal/memory.ts"
 import * as pacing from "../../application/media/graph_pacing.ts"
 import type { CarouselPost, Post } from "../../domain/media/container.ts"
 import type { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
-import { PublishJournal } from "../../domain/media/publish_journal.ts"
+import type { PublishJournal } from "../../domain/media/publish_journal.ts"
 
 export const ACCOUNT = "17841400008460056"
 
@@ -36,10 +36,6 @@ export const makeMediaWorld = (options: GraphModelOptions = {}): MediaWorld => {
     calls: (operation) => model.calls.filter((call) => operation === undefined || call.operation === operation).length,
   }
 }
-
-/** The journal of a world, to look into. */
-export const journalOf = (world: MediaWorld): PublishJournal["Service"] =>
-  Effect.runSync(world.run(Effect.map(PublishJournal, (journal) => journal)))
 
 export const IMAGE = { imageUrl: "https://cdn.example.com/a.jpg" }
 export const REEL = { kind: "reel", videoUrl: "https://cdn.example.com/r.mp4", caption: "c" } as const satisfies Post

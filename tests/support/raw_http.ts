@@ -8,7 +8,7 @@ export interface RawResponse {
 }
 
 /** Parses the responses a connection gave, in order; bodies by Content-Length. */
-export const parseResponses = (received: Buffer): ReadonlyArray<RawResponse> => {
+const parseResponses = (received: Buffer): ReadonlyArray<RawResponse> => {
   const responses: Array<RawResponse> = []
   let rest = received
   for (;;) {

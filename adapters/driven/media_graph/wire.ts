@@ -32,7 +32,7 @@ const HEADERS = { accept: "application/json" }
 const targetOf = ({ path, query }: WireRequest): string => (query === "" ? path : `${path}?${query}`)
 
 /** Bytes of the request target; it is ASCII. */
-export const targetBytes = (request: WireRequest): number => targetOf(request).length
+const targetBytes = (request: WireRequest): number => targetOf(request).length
 
 const pathOf = ({ prefix, apiVersion }: GraphAddress, ...segments: ReadonlyArray<string>): string =>
   [prefix, apiVersion, ...segments.map(encodeComponent)].join("/").replace(/^(?!\/)/, "/")

@@ -31,7 +31,7 @@ const json = <A>(text: string, read: (value: unknown) => Reading<A>): Reading<A>
 
 /** An id that ends like a route (`x/summary`) is answered by that route: only a job will do. */
 export const readDefinition = (text: string): Reading<JobDefinition> =>
-  json(text, (value) =>
+  json<JobDefinition>(text, (value) =>
     isObject(value) && typeof value["ID"] === "string"
       ? { value: value as JobDefinition }
       : { rule: "is not a job: an object with the text 'ID'" },
@@ -40,7 +40,7 @@ export const readDefinition = (text: string): Reading<JobDefinition> =>
 /** The answer to a change. An empty body is as good as any: the status said that it was done. */
 export const readReceipt = (text: string): Reading<JobReceipt> => {
   if (text.trim() === "") return { value: {} }
-  return json(text, (value) => {
+  return json<JobReceipt>(text, (value) => {
     if (!isObject(value)) return { rule: "is not an object" }
     const { JobModifyIndex: jobModifyIndex, EvalID: evaluationId, Warnings: warnings } = value
     return {
@@ -54,14 +54,14 @@ export const readReceipt = (text: string): Reading<JobReceipt> => {
 }
 
 export const readPlan = (text: string): Reading<JobPlan> =>
-  json(text, (value) =>
+  json<JobPlan>(text, (value) =>
     isObject(value) && isInteger(value["JobModifyIndex"])
       ? { value: value as JobPlan }
       : { rule: "is not a plan: an object with the integer 'JobModifyIndex'" },
   )
 
 export const readScaleStatus = (text: string): Reading<ScaleStatus> =>
-  json(text, (value) => {
+  json<ScaleStatus>(text, (value) => {
     if (!isObject(value) || !isObject(value["TaskGroups"])) return { rule: "is not a scale status" }
     const groups = Object.entries(value["TaskGroups"]).map(([name, group]) => {
       const { Desired: desired, Running: running } = isObject(group) ? group : {}
@@ -90,7 +90,7 @@ const readUsage = (usage: Fields): Reading<ResourceUsage> => {
 
 /** Agents nest the usage in `ResourceUsage`; the seed's flat form is read as well (contract section 3, row "shapes"). */
 export const readStats = (text: string): Reading<ResourceUsage> =>
-  json(text, (value) => {
+  json<ResourceUsage>(text, (value) => {
     if (!isObject(value)) return { rule: "is not an object" }
     const { ResourceUsage: nested, ...rest } = value
     return readUsage(isObject(nested) ? { ...rest, ...nested } : value)
@@ -100,7 +100,7 @@ const isAllocation = (value: unknown): value is Allocation => isObject(value) &&
 
 /** Agents answer with the bare array; the seed's wrapped form is read as well. Both may be `null` for none. */
 export const readAllocations = (text: string): Reading<NomadAllocations> =>
-  json(text, (value) => {
+  json<NomadAllocations>(text, (value) => {
     const list = (isObject(value) && "NomadAllocations" in value ? value["NomadAllocations"] : value) ?? []
     if (!Array.isArray(list)) return { rule: "is not a list of allocations" }
     const broken = list.findIndex((each) => !isAllocation(each))

@@ -63,7 +63,7 @@ export interface Command {
   readonly run: (args: Arguments) => Effect.Effect<Report, CommandError>
 }
 
-export const usageOf = ({ path, positionals, options, summary, details = [] }: Command): string => {
+const usageOf = ({ path, positionals, options, summary, details = [] }: Command): string => {
   const words = positionals.map((name) => (name.endsWith("?") ? `[${name.slice(0, -1)}]` : `<${name}>`))
   const flags = Object.entries(options).map(([name, { type }]) => `[--${name}${type === "string" ? " <value>" : ""}]`)
   return [

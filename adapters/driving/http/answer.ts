@@ -5,7 +5,7 @@ import { requestInfo } from "./request_info.ts"
 /** Something that is there now, or will be. */
 export type Eventually<A> = A | Promise<A>
 
-export const eventually = <A, B>(value: Eventually<A>, next: (value: A) => B): Eventually<B> =>
+const eventually = <A, B>(value: Eventually<A>, next: (value: A) => B): Eventually<B> =>
   value instanceof Promise ? value.then(next) : next(value)
 
 /**

@@ -2,10 +2,10 @@ import { Effect } from "effect"
 import { HttpRefusal } from "./refusal.ts"
 
 /** Largest request body, bytes (contract section 2). */
-export const BODY_BYTES_MAX = 1_048_576
+const BODY_BYTES_MAX = 1_048_576
 
 /** Longest time a body may take to arrive, milliseconds: a sender of single bytes must not hold a connection for ever. */
-export const BODY_DEADLINE_MS = 30_000
+const BODY_DEADLINE_MS = 30_000
 
 /** `application/json`, any case, with no parameter but `charset=utf-8` (RFC 8259: JSON is UTF-8). */
 const JSON_TYPE_REGEXP = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i

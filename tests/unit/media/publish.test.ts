@@ -1,7 +1,7 @@
 // Publishing case by case: what a caller is told, and how many calls and posts it took.
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
-import { Clock, Effect, Exit, Fiber, Layer, Logger } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Logger, Option } from "effect"
 import type { Fault, ModelAnswer } from "../../../adapters/driven/media_graph/graph_model.ts"
 import { createImage, createReel, createVideo } from "../../../application/media/containers.ts"
 import { publish } from "../../../application/media/publish.ts"
@@ -89,6 +89,22 @@ describe("publish()", () => {
       const [first, second] = lost.model.calls.filter(({ operation }) => operation === "publish")
       ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 60_000)
       equal(lost.model.posts.length, 1)
+    }),
+  )
+
+  const hurried = makeMediaWorld()
+  mediaTest("83 runs that are cut short add up: the grace goes on from one to the next", hurried, () =>
+    Effect.gen(function* () {
+      const call = yield* ready
+      publishFaults(hurried, { kind: "lose-request" })
+      let runs = 0
+      for (; runs < 30; runs++) {
+        const cut = yield* Effect.timeoutOption(publish(call), "15 seconds")
+        if (Option.isSome(cut)) break
+      }
+      ok(runs >= 4 && runs < 12, `${runs}`)
+      deepEqual(sends(hurried), [call.containerId, call.containerId])
+      equal(hurried.model.posts.length, 1)
     }),
   )
 

@@ -85,7 +85,7 @@ describe("publishPost() makes a post that exists exactly once", () => {
       for (let step = 1; step <= whole.steps; step++)
         for (const when of ["before", "after"] as const) {
           // The worst graph: it would publish a container twice without a word, and tells late that it did.
-          const { model, run } = makeScene({ republish: "duplicate", publishedLagMs: 240_000 })
+          const { model, run } = makeScene({ republish: "duplicate", publishedLagMs: 150_000 })
           const first = await run(post, { step, when })
           ok(died(first.exit) || step === whole.steps, `step ${step} ${when}: the run survived`)
           ok(model.posts.length <= 1)
