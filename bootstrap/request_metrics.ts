@@ -40,7 +40,7 @@ export const requestMetrics = (context: Context.Context<never> = Context.empty()
     waiting.length = 0
   }
   const countAll = () => all.forEach(count)
-  setInterval(countAll, COUNT_AFTER_MS).unref()
+  const timer = setInterval(countAll, COUNT_AFTER_MS)
 
   const add = (method: string, route: string, status: number): Series => {
     const labels = { method, route, status: String(status) }
@@ -60,6 +60,11 @@ export const requestMetrics = (context: Context.Context<never> = Context.empty()
       const method = KNOWN_METHODS.has(given) ? given : "other"
       const series = known.get(route)?.get(method)?.get(status) ?? add(method, route, status)
       if (series.waiting.push(durationMs / 1000) >= WAITING_MAX) count(series)
+    },
+    /** Counts what is left and lets go of the timer. */
+    close: (): void => {
+      clearInterval(timer)
+      countAll()
     },
     format: Effect.sync(() => {
       countAll()

@@ -113,6 +113,9 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       report: () => {},
       unexpected: (failure, { id }) => unexpected(failure, id),
     }),
-    close: () => runtime.dispose(),
+    close: () => {
+      metrics.close()
+      return runtime.dispose()
+    },
   }
 }
