@@ -241,6 +241,7 @@ up() {
 export TEST_MONGODB_URL='mongodb://$MONGODB_USER:$MONGODB_PASSWORD@127.0.0.1:$(port_of mongodb)/?authSource=admin'
 export TEST_MONGODB_KILL="$self kill mongodb"
 export TEST_MONGODB_START="$self start mongodb"
+export TEST_MONGODB_ATOMIC_UPDATES=false
 export TEST_KEYCLOAK_URL='http://127.0.0.1:$(port_of keycloak)'
 export TEST_KEYCLOAK_ADMIN='$KEYCLOAK_ADMIN'
 export TEST_KEYCLOAK_ADMIN_PASSWORD='$KEYCLOAK_ADMIN_PASSWORD'
@@ -255,7 +256,7 @@ engine() {
   build_image
   say "Docker answers, with the image $IMAGE"
   # The container that usually cleans up after testcontainers cannot be pulled either.
-  echo "export TEST_MONGODB_IMAGE='$IMAGE' TESTCONTAINERS_RYUK_DISABLED=true"
+  echo "export TEST_MONGODB_IMAGE='$IMAGE' TEST_MONGODB_ATOMIC_UPDATES=false TESTCONTAINERS_RYUK_DISABLED=true"
 }
 
 down() {

@@ -12,7 +12,7 @@ import * as sqlite from "../../adapters/driven/publish_journal/sqlite.ts"
 import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
 import { type Progress, type PublishEntry, PublishJournal } from "../../domain/media/publish_journal.ts"
 import type { StoreUnavailable } from "../../domain/records/errors.ts"
-import { MONGODB, realSuite } from "../support/real_servers.ts"
+import { MONGODB, NO_ATOMIC_UPDATES, realSuite } from "../support/real_servers.ts"
 
 type Journal = PublishJournal["Service"]
 
@@ -33,6 +33,7 @@ const contract = (
   layer: Layer.Layer<PublishJournal, StoreUnavailable>,
   /** Entries outlive the layer, and two layers see one another. */
   keeps: boolean,
+  atomicUpdates = true,
 ): void => {
   const opened = <A>(program: (journal: Journal) => Effect.Effect<A, unknown>): Promise<A> =>
     Effect.runPromise(Effect.provide(Effect.flatMap(PublishJournal, program), layer))
@@ -81,18 +82,20 @@ const contract = (
       }),
     )
 
-    promises("lets one of twenty win, on a new key and on a known one", (journal, key) =>
+    const oneOfTwentyWins = (version: number) => (journal: Journal, key: string) =>
       Effect.gen(function* () {
-        for (const version of [0, 1]) {
-          const puts = Array.from({ length: 20 }, (_, at) =>
-            journal.put({ ...entryOf(key), accountId: String(at) }, version),
-          )
-          const won = (yield* Effect.all(puts, { concurrency: "unbounded" })).map(Number)
-          expect(won.reduce((sum, each) => sum + each)).toBe(1)
-          expect((yield* journal.find(key))?.entry.accountId).toBe(String(won.indexOf(1)))
-        }
-      }),
-    )
+        if (version > 0) yield* journal.put(entryOf(key), 0)
+        const puts = Array.from({ length: 20 }, (_, at) =>
+          journal.put({ ...entryOf(key), accountId: String(at) }, version),
+        )
+        const won = (yield* Effect.all(puts, { concurrency: "unbounded" })).map(Number)
+        expect(won.reduce((sum, each) => sum + each)).toBe(1)
+        expect((yield* journal.find(key))?.entry.accountId).toBe(String(won.indexOf(1)))
+      })
+
+    promises("lets one of twenty win on a new key", oneOfTwentyWins(0))
+    if (atomicUpdates) promises("lets one of twenty win on a known key", oneOfTwentyWins(1))
+    else test.skip(`PublishJournal: ${name}: one of twenty wins on a known key: ${NO_ATOMIC_UPDATES}`, () => {})
 
     promises("keeps keys apart", (journal, key) =>
       Effect.gen(function* () {
@@ -129,5 +132,5 @@ realSuite(MONGODB, "over a MongoDB server", (server) => {
     maxOpenConnections: undefined,
     maxIdleConnections: undefined,
   })
-  contract("mongo", Layer.provide(mongo.layer, connection), true)
+  contract("mongo", Layer.provide(mongo.layer, connection), true, server.atomicUpdates)
 })

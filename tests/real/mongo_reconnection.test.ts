@@ -37,9 +37,7 @@ realSuite(MONGODB, "connections to a MongoDB that dies under load", (server) => 
       let relay = await startRelay(from)
       const url = server
         .database(`portolan_reconnection_${process.pid}`)
-        .replace(/@[^/?]+|(?<=\/\/)[^@/?]+(?=\/)/, (at) =>
-          at.startsWith("@") ? `@127.0.0.1:${from}` : `127.0.0.1:${from}`,
-        )
+        .replace(/(?<=\/\/|@)[^@/]+(?=\/)/, `127.0.0.1:${from}`)
       const connection = layer({
         url: Redacted.make(url),
         maxOpenConnections: undefined,

@@ -18,7 +18,12 @@ export interface MongoServer {
   readonly url: string
   /** The same server and user with another database in the address. */
   readonly database: (name: string) => string
+  /** Whether of several conditional updates of one document only one can win, as MongoDB promises and FerretDB does not. */
+  readonly atomicUpdates: boolean
 }
+
+/** Why a test is skipped on a server without them. */
+export const NO_ATOMIC_UPDATES = "this server has no atomic updates (TEST_MONGODB_ATOMIC_UPDATES=false), MongoDB has"
 
 export interface KillableMongoServer extends MongoServer {
   /** Ends the server at once, as a power cut would. */
@@ -57,7 +62,11 @@ const shell = (command: string) => async (): Promise<void> => {
 
 const mongo = (environment: Environment): MongoServer => {
   const url = environment["TEST_MONGODB_URL"] ?? ""
-  return { url, database: (name) => mongoDatabaseUrl(url, name) }
+  return {
+    url,
+    database: (name) => mongoDatabaseUrl(url, name),
+    atomicUpdates: environment["TEST_MONGODB_ATOMIC_UPDATES"] !== "false",
+  }
 }
 
 export const MONGODB: RealServer<MongoServer> = {
