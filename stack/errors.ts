@@ -31,5 +31,3 @@ export class StackNotRunning extends Data.TaggedError("StackNotRunning")<Record<
     return "The stack is not running; start it with `portolan stack up`"
   }
 }
-
-export type StackError = StackRefused | StackFailed | StackNotRunning

@@ -54,7 +54,7 @@ export const logs = Effect.fn("stack.logs")(function* (
     return yield* new StackRefused({ reasons: [`no service '${service}'; there are ${known.join(", ")}`] })
   const project = readState(home)?.project
   if (project !== undefined) {
-    for (const line of yield* containerLogs(home, project, service, lines)) show(line)
+    yield* containerLogs(home, project, { lines, follow, ...(service === undefined ? {} : { service }) }, show)
     return
   }
   const shown = service === undefined ? known : [service]

@@ -6,6 +6,24 @@ import { readState, type StackState } from "./state.ts"
 /** Milliseconds open requests get to finish after SIGTERM. */
 const GRACE_MS = 3000
 
+/** A server that listens. */
+export interface Running {
+  /** Takes no more connections and lets open requests finish. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts one of Node's servers on the loopback interface. */
+export const running = async (server: Server, port: number): Promise<Running> => {
+  await listen(server, port)
+  return {
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      }),
+  }
+}
+
 /**
  * Runs one process of the embedded engine until it is told to stop.
  *
@@ -14,20 +32,20 @@ const GRACE_MS = 3000
  */
 export const runService = async (
   service: string,
-  port: (state: StackState) => number,
-  makeServer: (state: StackState, log: ServiceLog) => Server,
+  start: (state: StackState, log: ServiceLog) => Promise<Running>,
 ): Promise<void> => {
   const state = readState(process.argv[2] ?? "")
   if (state === undefined) throw new Error("the stack's state cannot be read")
   const log = openLog()
-  const server = makeServer(state, log)
-  await listen(server, port(state))
-  log.write({ message: `${service} listens`, port: port(state) })
+  const server = await start(state, log)
+  log.write({ message: `${service} listens` })
   const stop = () => {
     log.write({ message: `${service} stops` })
-    server.close(() => process.exit(0))
     setTimeout(() => process.exit(0), GRACE_MS).unref()
-    server.closeIdleConnections()
+    server.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
   }
   process.once("SIGTERM", stop)
   process.once("SIGINT", stop)

@@ -12,9 +12,12 @@ const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(authorization|cookie|set-cookie|x-portolan-control)(["']?\s*[:=]\s*)[^\r\n,}]*/gi, "$1$2<hidden>"],
 ]
 
+/** What every line with a secret holds; most lines hold none of it. */
+const SUSPICIOUS = /eyJ|=|authorization|cookie|x-portolan-control/i
+
 /** A line without its secrets; what is written to a log goes through here first. */
 export const redact = (line: string): string =>
-  SECRETS.reduce((text, [pattern, shown]) => text.replace(pattern, shown), line)
+  SUSPICIOUS.test(line) ? SECRETS.reduce((text, [pattern, shown]) => text.replace(pattern, shown), line) : line
 
 /** Log of a stack's service: one JSON line an entry on standard output, which `up` has tied to a file. */
 export interface ServiceLog {

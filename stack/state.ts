@@ -57,7 +57,7 @@ export const readState = (home: string): StackState | undefined => {
 }
 
 /** Writes a file only its owner can read, whole or not at all. */
-export const writePrivate = (path: string, text: string): void => {
+const writePrivate = (path: string, text: string): void => {
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, text, { mode: 0o600 })
   chmodSync(draft, 0o600)

@@ -13,7 +13,7 @@ import { crossSite, loginRefused, loginUnknown, redirect, unauthenticated, type 
 /** Seconds a login may take. */
 const LOGIN_S = 600
 /** Seconds a session lasts, used or not. */
-export const SESSION_S = 3600
+const SESSION_S = 3600
 /** Longest path a browser is brought back to, in characters. */
 const RETURN_MAX = 2048
 /** What {@link LoginSecrets} draws. Anything else in a cookie was not made here. */

@@ -5,7 +5,7 @@
  * another reader could understand differently is refused, and what is left has exactly one.
  */
 export interface CanonicalTarget {
-  /** Starts with `/`; merged slashes, unreserved characters decoded, other escapes in upper case. */
+  /** Starts with `/`; unreserved characters decoded, other escapes in upper case. */
   readonly path: string
   /** Query without `?`, untouched; `undefined` when there is none, empty when only `?` was sent. */
   readonly query: string | undefined
@@ -23,8 +23,8 @@ const ESCAPE = /%([0-9a-f]{2})/gi
 const UNRESERVED = /[\w.~-]/
 /** Escaped control characters, NUL among them, end a name early for some readers. */
 const ESCAPED_CONTROL = /%(?:[01][0-9a-f]|7f)/i
-/** An escaped slash, a backslash, or an escape of an escape: one more decoding would make another path. */
-const SECOND_MEANING = /%2f|%5c|\\|%25[0-9a-f]{2}/i
+/** An empty segment, which some readers drop; an escaped slash, a backslash, an escape of an escape, which some decode. */
+const SECOND_MEANING = /\/\/|%2f|%5c|\\|%25[0-9a-f]{2}/i
 /** A segment some reader resolves away: `.` or `..`, alone or before path parameters. */
 const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3b)/i
 
@@ -58,7 +58,7 @@ export const canonicalTarget = (raw: string): CanonicalTarget | TargetRefusal =>
   const written = (cut === -1 ? target : target.slice(0, cut)) || (ABSOLUTE_FORM.test(raw) ? "/" : "")
   if (!PATH_TEXT.test(written) || ESCAPED_CONTROL.test(written) || !isUtf8(written)) return "malformed"
   if (query !== undefined && !QUERY_TEXT.test(query)) return "malformed"
-  const path = decodeUnreserved(written).replace(/\/{2,}/g, "/")
+  const path = decodeUnreserved(written)
   // Looked for after decoding: %25%32e becomes %252e only then.
   if (SECOND_MEANING.test(path)) return "ambiguous"
   return path.split("/").some((segment) => DOT_SEGMENT.test(segment)) ? "ambiguous" : { path, query }

@@ -12,7 +12,7 @@ import type { GatewaySettings } from "./gateway_settings.ts"
 import { identityHeaders } from "./identity_headers.ts"
 import type { LoginSecrets } from "./login_secrets.ts"
 import { isAllowedPath } from "./path_allow.ts"
-import { type Match, matchRoute } from "./route_profile.ts"
+import { type Guard, type Match, matchRoute } from "./route_profile.ts"
 import {
   ambiguousPath,
   badRequest,
@@ -42,15 +42,14 @@ const forward = (request: ReadRequest, rest: string, claims?: TokenObject, keepA
   keepAuthorization,
 })
 
-/** Asks the guard of the route. Whatever it does not allow it refuses. */
+/** Asks a guard that needs to know who is asking. Whatever it does not allow it refuses. */
 const askGuard = Effect.fnUntraced(function* (
   request: ReadRequest,
+  guard: Exclude<Guard, "path-allow">,
   { route, rest }: Match,
   settings: GatewaySettings,
 ): Effect.fn.Return<Verdict, Refusable, GatewayPorts> {
-  switch (route.guard) {
-    case "path-allow":
-      return isAllowedPath(rest, settings.allowedPaths) ? forward(request, rest) : pathNotAllowed
+  switch (guard) {
     case "realm-jwt": {
       const claims = yield* judgeBearer(request, { kind: "access" }, settings)
       return holdsRole(claims, settings.jwtRoles) ? forward(request, rest, claims) : missingRole(settings.realm)
@@ -70,44 +69,69 @@ const askGuard = Effect.fnUntraced(function* (
       return "kind" in answer ? answer : forward(request, rest, answer.claims, false)
     }
     default:
-      return route.guard satisfies never
+      return guard satisfies never
   }
 })
 
-const isSingle = (request: GatewayRequest, name: string): boolean => headerValues(request, name).length <= 1
+// Host and port and nothing else: with a slash or a comma, two readers would find two hosts, or another path.
+const HOST = /^[\w.:[\]-]*$/
+
+const isWellFormed = (request: GatewayRequest): boolean => {
+  // Of two hosts or two credentials, this gateway and its upstream might each believe another one.
+  const hosts = headerValues(request, "host")
+  return hosts.length <= 1 && HOST.test(hosts[0] ?? "") && headerValues(request, "authorization").length <= 1
+}
 
 const judge = (
   request: GatewayRequest,
   settings: GatewaySettings,
 ): Verdict | Effect.Effect<Verdict, Refusable, GatewayPorts> => {
   if (!METHODS.has(request.method)) return wrongMethod
-  // Of two hosts or two credentials, this gateway and its upstream might each believe another one.
-  if (!isSingle(request, "host") || !isSingle(request, "authorization")) return badRequest
+  if (!isWellFormed(request)) return badRequest
   const target = canonicalTarget(request.rawTarget)
   if (target === "malformed") return badRequest
   if (target === "ambiguous") return ambiguousPath
   const match = matchRoute(settings.routes, target.path)
-  return match === undefined ? noRoute : askGuard({ ...request, target }, match, settings)
+  if (match === undefined) return noRoute
+  const read: ReadRequest = { ...request, target }
+  if (match.route.guard !== "path-allow") return askGuard(read, match.route.guard, match, settings)
+  return isAllowedPath(match.rest, settings.allowedPaths) ? forward(read, match.rest) : pathNotAllowed
 }
 
-/**
- * Decides on a request. Total: whatever goes wrong on the way is a refusal, and only a guard that says so lets through.
- *
- * @see seed 4.4 and section 7; contract section 7; gateway notes sections 1 and 3
- */
-export const decide = (
-  request: GatewayRequest,
-  settings: GatewaySettings,
-): Effect.Effect<Verdict, never, GatewayPorts> =>
-  Effect.suspend(() => {
-    const judged = judge(request, settings)
-    return Effect.isEffect(judged) ? judged : Effect.succeed(judged)
-  }).pipe(
+const refusals = <R>(asked: Effect.Effect<Verdict, Refusable, R>, realm: string): Effect.Effect<Verdict, never, R> =>
+  asked.pipe(
     Effect.catchTags({
-      Unauthenticated: ({ reason }) =>
-        Effect.succeed(reason === "missing" ? unauthenticated(settings.realm) : badToken(settings.realm)),
+      Unauthenticated: ({ reason }) => Effect.succeed(reason === "missing" ? unauthenticated(realm) : badToken(realm)),
       KeysUnavailable: () => Effect.succeed(providerDown),
       ProviderUnavailable: () => Effect.succeed(providerDown),
     }),
     Effect.catchCause((cause) => Effect.as(Effect.logError("The gateway's policy failed", cause), failed)),
   )
+
+/**
+ * Decides on a request. Total: whatever goes wrong on the way is a refusal, and only a guard that says so lets through.
+ *
+ * @returns the verdict at once where no port is needed, else the program that finds it
+ * @see seed 4.4 and section 7; contract section 7; gateway notes sections 1 and 3
+ */
+export const decide = (
+  request: GatewayRequest,
+  settings: GatewaySettings,
+): Verdict | Effect.Effect<Verdict, never, GatewayPorts> => {
+  try {
+    const judged = judge(request, settings)
+    return Effect.isEffect(judged) ? refusals(judged, settings.realm) : judged
+  } catch {
+    return failed
+  }
+}
+
+/** {@link decide} as a program in every case. */
+export const decided = (
+  request: GatewayRequest,
+  settings: GatewaySettings,
+): Effect.Effect<Verdict, never, GatewayPorts> =>
+  Effect.suspend(() => {
+    const verdict = decide(request, settings)
+    return Effect.isEffect(verdict) ? verdict : Effect.succeed(verdict)
+  })

@@ -29,12 +29,7 @@ export const IDENTITY_HEADERS: ReadonlyArray<string> = [
 const SHOWN_CLAIMS = ["sub", "preferred_username", "name", "email", "azp"] as const
 const PLAIN = /^[\x21-\x7e]{1,256}$/
 
-/**
- * Says who is asking, in headers no claim can break out of: a value that is not plain ASCII is dropped or encoded.
- *
- * @param payload claims of a verified token
- */
-export const identityHeaders = (payload: TokenObject): ReadonlyArray<Header> => {
+const made = (payload: TokenObject): ReadonlyArray<Header> => {
   const { sub } = payload
   const shown = Object.fromEntries(
     SHOWN_CLAIMS.flatMap((name) => (typeof payload[name] === "string" ? [[name, payload[name]]] : [])),
@@ -45,4 +40,20 @@ export const identityHeaders = (payload: TokenObject): ReadonlyArray<Header> => 
     ...(typeof sub === "string" && PLAIN.test(sub) ? [["x-credential-identifier", sub] as const] : []),
     ...(roles.length > 0 ? [["x-authenticated-groups", roles.join(", ")] as const] : []),
   ]
+}
+
+// A remembered token or session is the same object at every request of its client.
+const remembered = new WeakMap<TokenObject, ReadonlyArray<Header>>()
+
+/**
+ * Says who is asking, in headers no claim can break out of: a value that is not plain ASCII is dropped or encoded.
+ *
+ * @param payload claims of a verified token; immutable
+ */
+export const identityHeaders = (payload: TokenObject): ReadonlyArray<Header> => {
+  const known = remembered.get(payload)
+  if (known !== undefined) return known
+  const headers = made(payload)
+  remembered.set(payload, headers)
+  return headers
 }

@@ -1,5 +1,5 @@
 /** Memory of an allocation, in bytes. */
-export interface MemoryStats {
+interface MemoryStats {
   readonly RSS: number
   readonly Usage?: number
   /** Names of the fields the driver measured; one that is not named is 0 because nobody looked. */
@@ -7,7 +7,7 @@ export interface MemoryStats {
   readonly [field: string]: unknown
 }
 
-export interface CpuStats {
+interface CpuStats {
   /** Percent of one core. */
   readonly Percent?: number
   readonly [field: string]: unknown

@@ -10,7 +10,7 @@ import type { Integer } from "./job.ts"
  * - `starting`: the request that brings it back may be under way.
  * - `stuck`: it could not be brought back and nobody tries any more; a person has to look.
  */
-export type RestartState = "intent" | "stopped" | "starting" | "stuck"
+type RestartState = "intent" | "stopped" | "starting" | "stuck"
 
 /** One unfinished restart. A finished one has no record. It holds no secret. */
 export interface RestartRecord {

@@ -1,7 +1,7 @@
 import type { RestartError, SchedulerError } from "./errors.ts"
 
 /** Pause between the scale to 0 and the scale to 1 (seed section 8). */
-export const RESTART_DELAY_MS = 1000
+const RESTART_DELAY_MS = 1000
 
 /** The two scalings of a restart (seed 4.3). */
 export const RESTART_COUNTS = { stop: 0, start: 1 } as const
@@ -29,7 +29,7 @@ export const RESTART_RULES: RestartRules = {
 }
 
 /** How long an active deployment is waited for: the agent's default progress deadline and a half more, milliseconds. */
-export const DEPLOYMENT_PATIENCE_MS = 15 * 60_000
+const DEPLOYMENT_PATIENCE_MS = 15 * 60_000
 
 const PAUSE_MS = { first: 2000, longest: 15_000 }
 

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { createInterface } from "node:readline"
 import { Effect } from "effect"
 import { bunPath, siblingOf } from "../bun_path.ts"
 import { StackFailed, StackRefused } from "../errors.ts"
@@ -36,15 +37,17 @@ const LINES_SHOWN = 20
 const tail = ({ out, err }: Ran): ReadonlyArray<string> =>
   `${out}\n${err}`.trim().split("\n").slice(-LINES_SHOWN).map(redact)
 
+const composeWords = (home: string, project: string, ...words: ReadonlyArray<string>): ReadonlyArray<string> => [
+  "compose",
+  "--project-name",
+  project,
+  "--file",
+  join(stackFiles(home).docker, "compose.yml"),
+  ...words,
+]
+
 const compose = (home: string, project: string, ...words: ReadonlyArray<string>): Effect.Effect<Ran> =>
-  run("docker", [
-    "compose",
-    "--project-name",
-    project,
-    "--file",
-    join(stackFiles(home).docker, "compose.yml"),
-    ...words,
-  ])
+  run("docker", composeWords(home, project, ...words))
 
 /** Name of the compose project of a home folder. */
 export const projectOf = (home: string): string =>
@@ -71,7 +74,7 @@ export const requireDocker = Effect.gen(function* () {
 const ENTRY = siblingOf(import.meta.url, "../plugin/gate_main")
 
 /** Builds the plugin server as one binary for the containers. */
-export const buildGate = Effect.fnUntraced(function* (outfile: string) {
+const buildGate = Effect.fnUntraced(function* (outfile: string) {
   const target = process.platform === "linux" ? [] : [`--target=bun-linux-${process.arch}`]
   const built = yield* run(bunPath(), ["build", "--compile", "--minify", ...target, ENTRY, "--outfile", outfile])
   if (built.exitCode !== 0)
@@ -114,13 +117,26 @@ export const stopContainers = Effect.fnUntraced(function* (home: string, project
     return yield* new StackFailed({ part: "docker", reason: "the containers could not be removed", log: tail(stopped) })
 })
 
-/** The last lines the containers wrote, secrets hidden. */
-export const containerLogs = Effect.fnUntraced(function* (
+/**
+ * Shows the last lines the containers wrote, secrets hidden, and with `follow` goes on until interrupted.
+ *
+ * @param show takes each line
+ */
+export const containerLogs = (
   home: string,
   project: string,
-  service: string | undefined,
-  lines: number,
-) {
-  const words = ["logs", "--no-color", "--tail", String(lines), ...(service === undefined ? [] : [service])]
-  return (yield* compose(home, project, ...words)).out.trimEnd().split("\n").map(redact)
-})
+  { service, lines, follow }: { readonly service?: string; readonly lines: number; readonly follow: boolean },
+  show: (line: string) => void,
+): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const words = ["--no-color", "--tail", String(lines), ...(follow ? ["--follow"] : [])]
+    const child = spawn(
+      "docker",
+      composeWords(home, project, "logs", ...words, ...(service === undefined ? [] : [service])),
+      { stdio: ["ignore", "pipe", "ignore"] },
+    )
+    createInterface({ input: child.stdout }).on("line", (line) => show(redact(line)))
+    child.once("error", () => resume(Effect.void))
+    child.once("close", () => resume(Effect.void))
+    return Effect.sync(() => child.kill())
+  })

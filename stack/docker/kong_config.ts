@@ -3,7 +3,7 @@ import { ALLOWED } from "../plugin/judge_event.ts"
 import { PLUGIN } from "../plugin/plugin_info.ts"
 
 /** Name and port of a service as the other containers reach it. */
-export const UPSTREAM_ADDRESS = "http://upstream:8900"
+const UPSTREAM_ADDRESS = "http://upstream:8900"
 
 /**
  * Runs after every other plugin. A plugin server that is dead, slow or broken is to the gateway a line in its log, after

@@ -1,7 +1,7 @@
 import { cookieNames } from "../../domain/gateway/cookies.ts"
 import { type GatewayRequest, withoutCookies } from "../../domain/gateway/gateway_request.ts"
 import { isIdentityHeader } from "../../domain/gateway/identity_headers.ts"
-import type { Header, Verdict } from "../../domain/gateway/verdict.ts"
+import type { Verdict } from "../../domain/gateway/verdict.ts"
 
 /** Headers of one connection, not of the message (RFC 9110 section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -22,16 +22,14 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const isGatewaysOwn = (name: string): boolean =>
   name === "host" ||
   name === "forwarded" ||
-  name === "x-real-ip" ||
-  name.startsWith("x-forwarded-") ||
-  name.startsWith("x-portolan-") ||
-  isIdentityHeader(name)
+  (name.startsWith("x") &&
+    (name === "x-real-ip" ||
+      name.startsWith("x-forwarded-") ||
+      name.startsWith("x-portolan-") ||
+      isIdentityHeader(name)))
 
-const connectionNames = (headers: GatewayRequest["headers"]): ReadonlyArray<string> =>
-  headers
-    .filter(([name]) => name === "connection")
-    .flatMap(([, value]) => value.split(","))
-    .map((name) => name.trim().toLowerCase())
+const namesIn = (connection: string): ReadonlyArray<string> =>
+  connection.split(",").map((name) => name.trim().toLowerCase())
 
 /** Where a request came in. */
 export interface Arrival {
@@ -45,40 +43,43 @@ export interface Arrival {
  * then the gateway's own.
  */
 export const upstreamHeaders = (
+  given: Headers,
   { headers }: GatewayRequest,
   verdict: Extract<Verdict, { kind: "forward" }>,
   { clientAddress, publicUrl }: Arrival,
-): Array<[string, string]> => {
-  const named = connectionNames(headers)
-  const cookies = Object.values(cookieNames(publicUrl))
-  const kept: Array<[string, string]> = []
+): Headers => {
+  const sent = new Headers(given)
   for (const [name, value] of headers) {
-    if (HOP_BY_HOP.has(name) || named.includes(name) || isGatewaysOwn(name)) continue
-    if (name === "authorization" && !verdict.keepAuthorization) continue
-    if (name !== "cookie") kept.push([name, value])
-    else {
-      const others = withoutCookies(value, cookies)
-      if (others !== undefined) kept.push([name, others])
+    if (HOP_BY_HOP.has(name) || isGatewaysOwn(name)) sent.delete(name)
+    if (name === "connection") for (const named of namesIn(value)) sent.delete(named)
+    if (name === "cookie") {
+      const others = withoutCookies(value, Object.values(cookieNames(publicUrl)))
+      if (others === undefined) sent.delete(name)
+      else if (others !== value) sent.set(name, others)
     }
   }
+  if (!verdict.keepAuthorization) sent.delete("authorization")
   // Without this the HTTP client would offer encodings of its own that our client may not read.
-  if (!kept.some(([name]) => name === "accept-encoding")) kept.push(["accept-encoding", "identity"])
-  const [scheme = "http", host = ""] = publicUrl.split("://")
-  kept.push(["x-forwarded-for", clientAddress], ["x-forwarded-proto", scheme], ["x-forwarded-host", host])
-  for (const [name, value] of verdict.identity) kept.push([name, value])
-  return kept
+  if (!sent.has("accept-encoding")) sent.set("accept-encoding", "identity")
+  const scheme = publicUrl.indexOf("://")
+  sent.set("x-forwarded-for", clientAddress)
+  sent.set("x-forwarded-proto", publicUrl.slice(0, scheme))
+  sent.set("x-forwarded-host", publicUrl.slice(scheme + 3))
+  for (const [name, value] of verdict.identity) sent.set(name, value)
+  return sent
 }
 
-/** Headers for the client: the upstream's, without those of its connection and without cookies named like ours. */
-export const clientHeaders = (headers: Headers, publicUrl: string): Array<Header> => {
-  const named = (headers.get("connection") ?? "").split(",").map((name) => name.trim().toLowerCase())
-  const ours = Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
-  const kept: Array<Header> = []
-  headers.forEach((value, name) => {
-    if (!HOP_BY_HOP.has(name) && !named.includes(name) && name !== "set-cookie") kept.push([name, value])
-  })
-  for (const cookie of headers.getSetCookie())
-    if (!ours.some((name) => cookie.trimStart().startsWith(name))) kept.push(["set-cookie", cookie])
-  kept.push(["via", "1.1 portolan"])
-  return kept
+/** Makes the upstream's answer the gateway's: nothing of its connection, and no cookies named like ours. */
+export const cleanAnswer = ({ headers }: Response, publicUrl: string): void => {
+  const connection = headers.get("connection")
+  if (connection !== null) for (const name of namesIn(connection)) headers.delete(name)
+  for (const name of HOP_BY_HOP) headers.delete(name)
+  const cookies = headers.getSetCookie()
+  if (cookies.length > 0) {
+    const ours = Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
+    headers.delete("set-cookie")
+    for (const cookie of cookies)
+      if (!ours.some((name) => cookie.trimStart().startsWith(name))) headers.append("set-cookie", cookie)
+  }
+  headers.append("via", "1.1 portolan")
 }

@@ -1,76 +1,108 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { ManagedRuntime } from "effect"
+import { type BunRequest, type Server, serve } from "bun"
+import { type Context, Effect, Exit } from "effect"
 import { decide, type GatewayPorts } from "../../domain/gateway/decide.ts"
 import type { GatewayRequest } from "../../domain/gateway/gateway_request.ts"
 import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
-import { failed, type Verdict } from "../../domain/gateway/verdict.ts"
-import { answerControl, isControl } from "../control.ts"
+import { failed, type Header, type Verdict } from "../../domain/gateway/verdict.ts"
+import { CONTROL_HEADER, isControlWord, type ServiceReport } from "../control.ts"
+import { LOOPBACK } from "../loopback.ts"
 import { forward } from "./forward.ts"
+import { rawTargetOf, SEGMENT_PATTERNS, UNSEEN_TARGET } from "./raw_target.ts"
 
-/** Bytes of request line and headers taken together; more is answered 431. */
-const HEAD_MAX = 32 * 1024
+/** Seconds a connection may be silent. */
+const IDLE_S = 60
 
 export interface GatewayServerOptions {
   readonly settings: GatewaySettings
   /** Origin of the upstream. */
   readonly upstreamUrl: string
   readonly controlSecret: string
+  /** TCP port; 0 takes a free one. */
+  readonly port: number
   readonly log: (entry: Readonly<Record<string, unknown>>) => void
 }
 
-/** Reads the request as it was sent: Bun's HTTP server over `node:http` keeps the raw target and every header line. */
-const readRequest = ({ method = "", url = "", rawHeaders }: IncomingMessage): GatewayRequest => {
-  const headers: Array<readonly [string, string]> = []
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    headers.push([(rawHeaders[at] ?? "").toLowerCase(), rawHeaders[at + 1] ?? ""])
-  return { method, rawTarget: url, headers }
+// Lines of one name arrive joined by a comma; two bearer tokens are two credentials again.
+const TWO_TOKENS = /^(bearer [^,]*), *(bearer .*)$/i
+
+/** Reads the request for the policies. */
+const readRequest = ({ method, headers }: Request, rawTarget: string): GatewayRequest => {
+  const lines: Array<Header> = []
+  headers.forEach((value, name) => {
+    const [, one, two] = (name === "authorization" && TWO_TOKENS.exec(value)) || []
+    if (one === undefined || two === undefined) lines.push([name, value])
+    else lines.push([name, one], [name, two])
+  })
+  return { method, rawTarget, headers: lines }
 }
 
-const answer = (response: ServerResponse, verdict: Exclude<Verdict, { kind: "forward" }>): number => {
-  const status = verdict.kind === "refuse" ? verdict.status : 302
-  const body = verdict.kind === "refuse" ? JSON.stringify({ message: verdict.message }) : ""
-  const headers =
-    verdict.kind === "refuse"
-      ? [...verdict.headers, ["content-type", "application/json"] as const]
-      : [...verdict.headers, ["location", verdict.location] as const]
-  response.writeHead(status, [...headers, ["content-length", String(body.length)] as const].flat())
-  response.end(body)
-  return status
+const answer = (verdict: Exclude<Verdict, { kind: "forward" }>): Response => {
+  const headers = new Headers(verdict.headers.map(([name, value]): [string, string] => [name, value]))
+  if (verdict.kind === "refuse") return Response.json({ message: verdict.message }, { status: verdict.status, headers })
+  headers.set("location", verdict.location)
+  return new Response(null, { status: 302, headers })
 }
 
 /**
- * The embedded gateway: every request is judged by the policies and then refused, redirected or forwarded.
+ * Starts the embedded gateway on the loopback interface: every request is judged by the policies and then refused,
+ * redirected or forwarded.
  *
- * @param runtime holds the policies' ports, built once
+ * @param context holds the policies' ports, built once
  */
-export const gatewayServer = (
-  runtime: ManagedRuntime.ManagedRuntime<GatewayPorts, never>,
-  { settings, upstreamUrl, controlSecret, log }: GatewayServerOptions,
-): Server => {
+export const startGateway = (
+  context: Context.Context<GatewayPorts>,
+  { settings, upstreamUrl, controlSecret, port, log }: GatewayServerOptions,
+): Server<undefined> => {
   let hits = 0
-  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const run = Effect.runForkWith(context)
+  /** The verdict, at once where nothing has to be waited for: a remembered token needs no promise. */
+  const judge = (request: GatewayRequest): Verdict | Promise<Verdict> => {
+    const verdict = decide(request, settings)
+    if (!Effect.isEffect(verdict)) return verdict
+    const fiber = run(verdict)
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return Exit.isSuccess(exit) ? exit.value : failed
+    return new Promise((resolve) => {
+      fiber.addObserver((late) => resolve(Exit.isSuccess(late) ? late.value : failed))
+    })
+  }
+  const handle = async (incoming: Request, server: Server<undefined>, rawTarget: string): Promise<Response> => {
+    const control = incoming.headers.get(CONTROL_HEADER)
+    if (control !== null && isControlWord(control, controlSecret))
+      return Response.json({ service: "gateway", pid: process.pid, hits } satisfies ServiceReport)
     hits++
     const startedAt = performance.now()
-    const request = readRequest(incoming)
-    const verdict = await runtime.runPromise(decide(request, settings)).catch(() => failed)
-    const clientAddress = incoming.socket.remoteAddress ?? "unknown"
-    if (verdict.kind !== "forward") incoming.resume()
-    const outcome =
+    const request = readRequest(incoming, rawTarget)
+    const judged = judge(request)
+    const verdict = judged instanceof Promise ? await judged : judged
+    const response =
       verdict.kind === "forward"
-        ? await forward(incoming, response, request, verdict, upstreamUrl, {
-            clientAddress,
+        ? await forward(incoming, request, verdict, upstreamUrl, {
+            clientAddress: server.requestIP(incoming)?.address ?? "unknown",
             publicUrl: settings.publicUrl,
           })
-        : answer(response, verdict)
-    const path = request.rawTarget.split("?", 1)[0]
-    log({ method: request.method, path, outcome, ms: Math.round((performance.now() - startedAt) * 10) / 10 })
-  }
-  return createServer({ maxHeaderSize: HEAD_MAX }, (incoming, response) => {
-    if (isControl(incoming.headers, controlSecret))
-      return answerControl(incoming, response, { service: "gateway", pid: process.pid, hits })
-    serve(incoming, response).catch((failure: unknown) => {
-      log({ level: "error", message: failure instanceof Error ? failure.message : "request failed" })
-      response.destroy()
+        : answer(verdict)
+    const query = rawTarget.indexOf("?")
+    log({
+      method: request.method,
+      path: query === -1 ? rawTarget : rawTarget.slice(0, query),
+      status: response.status,
+      ms: Math.round((performance.now() - startedAt) * 10) / 10,
     })
+    return response
+  }
+  const seen = (incoming: BunRequest, server: Server<undefined>) =>
+    handle(incoming, server, rawTargetOf(incoming.url, incoming.params))
+  return serve({
+    hostname: LOOPBACK,
+    port,
+    reusePort: false,
+    // Longer than an upstream may take; the server's own ten seconds would cut a slow answer off.
+    idleTimeout: IDLE_S,
+    // Bodies pass through; how long one may be is the upstream's to say.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    routes: Object.fromEntries(["/", ...SEGMENT_PATTERNS].map((pattern) => [pattern, seen])),
+    fetch: (incoming, server) => handle(incoming, server, UNSEEN_TARGET),
+    error: () => answer(failed),
   })
 }

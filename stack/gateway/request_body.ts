@@ -1,6 +1,3 @@
-import type { IncomingMessage } from "node:http"
-import { type GatewayRequest, headerValue } from "../../domain/gateway/gateway_request.ts"
-
 /** Bytes read before the upstream is asked: a body that breaks within them never gets there. */
 const READ_AHEAD = 64 * 1024
 
@@ -12,20 +9,18 @@ const concat = (chunks: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => n
  * @returns nothing when there is none, a short body in one piece, a long one as a stream, or that it broke off at once
  */
 export const readBody = async (
-  incoming: IncomingMessage,
-  request: GatewayRequest,
+  request: Request,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined | "broken"> => {
-  const coding = headerValue(request, "transfer-encoding")
-  const length = headerValue(request, "content-length")
-  if (coding === undefined && (length === undefined || length === "0")) return undefined
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") return "broken"
-  const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  const coding = request.headers.get("transfer-encoding")
+  if (coding !== null && coding.toLowerCase() !== "chunked") return "broken"
+  if (request.body === null) return undefined
+  const reader = request.body.getReader()
   const ahead: Array<Uint8Array> = []
   let read = 0
   try {
     while (read < READ_AHEAD) {
-      const next = await chunks.next()
-      if (next.done === true) return incoming.complete ? concat(ahead) : "broken"
+      const next = await reader.read()
+      if (next.done) return concat(ahead)
       ahead.push(next.value)
       read += next.value.length
     }
@@ -35,11 +30,10 @@ export const readBody = async (
   return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(concat(ahead)),
     pull: async (controller) => {
-      const next = await chunks.next()
-      if (next.done !== true) controller.enqueue(next.value)
-      else if (incoming.complete) controller.close()
-      else controller.error(new Error("the request broke off"))
+      const next = await reader.read()
+      if (next.done) controller.close()
+      else controller.enqueue(next.value)
     },
-    cancel: () => void incoming.destroy(),
+    cancel: (reason) => reader.cancel(reason),
   })
 }

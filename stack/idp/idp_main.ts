@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import type { JWK } from "oidc-provider"
 import { issuerOf, REALM } from "../realm.ts"
-import { runService } from "../run_service.ts"
+import { running, runService } from "../run_service.ts"
 import type { StackState } from "../state.ts"
 import { idpServer } from "./idp_server.ts"
 import { makeProvider } from "./provider.ts"
@@ -24,10 +24,8 @@ const realm = ({ urls, secrets }: StackState, name: string, signingKey: JWK) =>
     proxyUrls: [urls.proxy],
   })
 
-await runService(
-  "idp",
-  ({ options }) => options.idpPort,
-  (state, log) =>
+await runService("idp", (state, log) =>
+  running(
     idpServer({
       realms: new Map([
         [REALM.name, realm(state, REALM.name, state.secrets.signingKey as JWK)],
@@ -37,4 +35,6 @@ await runService(
       controlSecret: state.secrets.control,
       log: log.write,
     }),
+    state.options.idpPort,
+  ),
 )

@@ -1,8 +1,4 @@
-import { runService } from "../run_service.ts"
+import { running, runService } from "../run_service.ts"
 import { echoServer } from "./echo_server.ts"
 
-await runService(
-  "upstream",
-  ({ options }) => options.upstreamPort,
-  ({ secrets }) => echoServer(secrets.control),
-)
+await runService("upstream", ({ options, secrets }) => running(echoServer(secrets.control), options.upstreamPort))

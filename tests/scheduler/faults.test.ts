@@ -15,7 +15,15 @@ afterEach(() => {
 })
 afterAll(() => Promise.all(clients.map((each) => each.close())))
 
-/** A server that counts request heads and answers each with what `answer` does to the socket. */
+/** Length of the first complete request in a text; 0 while it is not complete. */
+const requestLength = (received: string): number => {
+  const head = received.indexOf("\r\n\r\n") + 4
+  if (head < 4) return 0
+  const length = head + Number(/^content-length: *(\d+)/im.exec(received.slice(0, head))?.[1] ?? 0)
+  return received.length >= length ? length : 0
+}
+
+/** A server that counts requests and answers each with what `answer` does to the socket. */
 const rawServer = async (answer: (socket: Socket, count: number) => void) => {
   let seen = 0
   const sockets = new Set<Socket>()
@@ -23,9 +31,14 @@ const rawServer = async (answer: (socket: Socket, count: number) => void) => {
     sockets.add(socket)
     socket.on("close", () => sockets.delete(socket))
     socket.on("error", () => {})
+    let received = ""
     socket.on("data", (data) => {
-      const heads = data.toString("latin1").match(/^(GET|POST|DELETE) /gm)?.length ?? 0
-      for (let each = 0; each < heads; each++) answer(socket, ++seen)
+      received += data.toString("latin1")
+      // Answered once it is there as a whole: what arrives at an ended socket would reset it.
+      for (let length = requestLength(received); length > 0; length = requestLength(received)) {
+        received = received.slice(length)
+        answer(socket, ++seen)
+      }
     })
   })
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready))

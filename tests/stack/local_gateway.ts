@@ -3,7 +3,7 @@ import type { Server } from "node:http"
 import { Layer, ManagedRuntime } from "effect"
 import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
 import { askControl } from "../../stack/control.ts"
-import { gatewayServer } from "../../stack/gateway/gateway_server.ts"
+import { startGateway } from "../../stack/gateway/gateway_server.ts"
 import { policyPorts } from "../../stack/gateway/policy_ports.ts"
 import { listen } from "../../stack/loopback.ts"
 import { echoServer } from "../../stack/upstream/echo_server.ts"
@@ -33,13 +33,14 @@ export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", up
   // The public address is known once a port is taken.
   const known = { ...settings, publicUrl: "http://127.0.0.1" }
   const log: Array<Readonly<Record<string, unknown>>> = []
-  const gateway = gatewayServer(runtime, {
+  const gateway = startGateway(await runtime.context(), {
     settings: known,
     upstreamUrl,
     controlSecret: CONTROL,
+    port: 0,
     log: (entry) => void log.push(entry),
   })
-  const url = await serveOn(gateway)
+  const url = `http://127.0.0.1:${gateway.port}`
   known.publicUrl = url
   return {
     url,
@@ -50,10 +51,9 @@ export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", up
       return report.hits
     },
     stop: async () => {
-      for (const server of [gateway, behind]) {
-        server.closeAllConnections()
-        server.close()
-      }
+      await gateway.stop(true)
+      behind.closeAllConnections()
+      behind.close()
       await runtime.dispose()
     },
   }

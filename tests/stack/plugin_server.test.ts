@@ -101,7 +101,7 @@ describe("the binary", () => {
 
   test("the upstream sees the path that was judged, and only the gateway's word on who asks", async () => {
     const { id = "" } = await userTokens(tokenSourceOf(stack.state))
-    const { upstream } = await pass("//api//%78", {
+    const { upstream } = await pass("/api/%78", {
       authorization: `Bearer ${id}`,
       "x-userinfo": "spoofed",
       "x-consumer-anything": "spoofed",

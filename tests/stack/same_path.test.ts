@@ -5,8 +5,7 @@ import { sendRaw } from "../../stack/check/raw_http.ts"
 import { type RunningStack, STACK_TEST_MS, startStack, upstreamHits } from "./running_stack.ts"
 
 const TARGETS = 10_000
-/** Requests on one connection; a connection for each would take minutes. */
-const PIPELINE = 20
+const AT_ONCE = 16
 
 let stack: RunningStack
 
@@ -92,53 +91,33 @@ interface Received {
   readonly path: string
 }
 
-let letThrough = 0
-
-/** Answers of pipelined requests, in order. */
-const askMany = async (
-  targets: ReadonlyArray<string>,
-): Promise<ReadonlyArray<readonly [status: string, body: string]>> => {
-  const bytes = targets
-    .map(
-      (each, at) =>
-        `GET ${each} HTTP/1.1\r\nHost: a.example\r\n${at === targets.length - 1 ? "Connection: close\r\n" : ""}\r\n`,
-    )
-    .join("")
-  const { answers } = await sendRaw(stack.state.urls.proxy, bytes)
-  letThrough += answers.filter(({ status }) => status === "200").length
-  return answers.map(({ status, body }) => [status, body] as const)
+const ask = async (each: string): Promise<readonly [raw: string, status: string, body: string]> => {
+  const bytes = `GET ${each} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`
+  const { statuses, body } = await sendRaw(stack.state.urls.proxy, bytes)
+  return [each, statuses, body]
 }
 
 test(
   `of ${TARGETS} request targets, what is let through is the path that was judged`,
   async () => {
-    // A target the HTTP parser itself refuses ends the connection, so only what it lets to the policy shares one.
     const generated = fc.sample(target, { numRuns: TARGETS, seed: 20_261_121 })
     const before = await upstreamHits(stack.state)
     let passed = 0
-    for (let at = 0; at < generated.length; at += PIPELINE) {
-      const batch = generated.slice(at, at + PIPELINE)
-      let answers = await askMany(batch)
-      if (answers.length !== batch.length) {
-        const single: Array<readonly [string, string]> = []
-        for (const each of batch) single.push((await askMany([each]))[0] ?? ["closed", ""])
-        answers = single
-      }
-      for (const [index, [status, body]] of answers.entries()) {
-        const raw = batch[index] ?? ""
-        const judged = canonicalTarget(raw)
+    for (let at = 0; at < generated.length; at += AT_ONCE)
+      for (const [raw, status, body] of await Promise.all(generated.slice(at, at + AT_ONCE).map(ask))) {
         if (status !== "200") continue
         passed++
+        // The runtime escapes characters no URI may hold before anybody sees them; the policies judge what it makes of them.
+        const judged = canonicalTarget(raw.replace(/[`{}"<>^|]/g, encodeURIComponent))
         if (typeof judged === "string") throw new Error(`${raw} was let through though it is ${judged}`)
         expect(judged.path).toMatch(/^\/open\/allowed(\/|$)/)
         const received = JSON.parse(body) as Received
         const rest = judged.path.slice("/open".length)
         expect([raw, received.path]).toEqual([raw, judged.query === undefined ? rest : `${rest}?${judged.query}`])
       }
-    }
     expect(passed).toBeGreaterThan(TARGETS / 50)
     // Nothing but what was answered 200 reached the upstream.
-    expect((await upstreamHits(stack.state)) - before).toBe(letThrough)
+    expect((await upstreamHits(stack.state)) - before).toBe(passed)
   },
   STACK_TEST_MS * 2,
 )

@@ -10,7 +10,7 @@ import {
 } from "../../adapters/driven/scheduler/memory_agent.ts"
 
 /** A request as the agent saw it. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string
   /** Request target, raw. */
   readonly target: string
@@ -54,15 +54,6 @@ export const reply =
 
 export const replyJson = (value: unknown): Answer =>
   reply(200, JSON.stringify(value), { "content-type": "application/json" })
-
-/** Lets the agent act, then breaks the connection instead of answering. */
-export const actThenBreak =
-  (fake: () => FakeAgent): Answer =>
-  async (response, request) => {
-    await Effect.runPromise(fake().agent.handle(asAgentRequest(request)))
-    response.destroy()
-    return true
-  }
 
 const asAgentRequest = (request: SeenRequest) => {
   const [path = "", query = ""] = request.target.split("?", 2)

@@ -4,7 +4,7 @@ import type { EventBatch } from "../../../domain/scheduler/scheduler_port.ts"
 import { MemoryJobs, Refusal } from "./memory_jobs.ts"
 import { type AgentRequest, minimumIndex, routesOf, waitOf } from "./memory_routes.ts"
 
-export interface AgentAnswer {
+interface AgentAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -19,7 +19,7 @@ import { refusalOf } from "./refusals.ts"
 import * as wire from "./wire.ts"
 import * as answers from "./wire_answers.ts"
 
-export interface WireAnswer {
+interface WireAnswer {
   readonly status: number
   readonly text: string
   /** `X-Nomad-Index`, when there is one. */
@@ -27,7 +27,7 @@ export interface WireAnswer {
 }
 
 /** An answer whose body comes bit by bit. */
-export interface WireStream {
+interface WireStream {
   readonly status: number
   readonly chunks: Stream.Stream<Uint8Array, errors.SchedulerError>
 }
@@ -60,6 +60,9 @@ const mayReconnect = (error: errors.SchedulerError): boolean =>
   error._tag === "NoLeader" ||
   error._tag === "SchedulerRateLimited" ||
   error._tag === "SchedulerFailed"
+
+/** Agents send a heartbeat every 30 seconds: a connection that is silent for two of them is dead. */
+const SILENCE = "75 seconds"
 
 /** Pause before an event stream is opened again after its end: 0.25 s, doubling up to 15 s, from the start after each event. */
 const RECONNECT = Schedule.min([Schedule.exponential("250 millis"), Schedule.spaced("15 seconds")]).pipe(
@@ -169,7 +172,8 @@ export const makePort = (transport: Transport, options: WirePortOptions): Schedu
       Effect.gen(function* () {
         const request = wire.events(subscription)
         const { status, chunks } = yield* transport.open(request)
-        const text = chunks.pipe(Stream.decodeText)
+        const silent = () => Stream.fail(new errors.SchedulerConnectionLost({ ...callOf(request), applied: "no" }))
+        const text = chunks.pipe(Stream.timeoutOrElse({ duration: SILENCE, orElse: silent }), Stream.decodeText)
         if (status !== 200) {
           const body = yield* Stream.mkString(text)
           return yield* refused(request, status, body)

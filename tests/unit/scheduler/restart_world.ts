@@ -10,7 +10,7 @@ import { RestartJournal } from "../../../domain/scheduler/restart_journal.ts"
 import { RESTART_RULES, type RestartRules } from "../../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
 
-export const GROUP = "restreamer"
+const GROUP = "restreamer"
 
 /** A job of which nothing is deployed for long: `min_healthy_time` is 1 ms. */
 export const sampleJob = (id: string, count = 1): JobDefinition => ({
@@ -35,12 +35,9 @@ export const REFUSALS = {
 } as const
 
 /** What happens to one scaling: nothing special, a refusal, or a refusal after the agent did it. */
-export type Fate =
-  | "done"
-  | { readonly refused: errors.SchedulerError }
-  | { readonly doneButFailed: errors.SchedulerError }
+type Fate = "done" | { readonly refused: errors.SchedulerError } | { readonly doneButFailed: errors.SchedulerError }
 
-export interface World {
+interface World {
   readonly scheduler: SchedulerPort["Service"]
   readonly journal: RestartJournal["Service"]
   /** Counts of the scalings the agent was asked for, in order. */
