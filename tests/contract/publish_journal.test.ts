@@ -58,7 +58,7 @@ const contract = (
       Effect.gen(function* () {
         const states: ReadonlyArray<Progress> = [
           { state: "preparing" },
-          { state: "intended", containerId: "1", sends: 2, lookOnly: true },
+          { state: "intended", containerId: "1", sends: 2, sinceMs: 5, lookOnly: true },
           { state: "published", containerId: "1", mediaId: "2" },
           { state: "published", containerId: "1", mediaId: undefined },
         ]
