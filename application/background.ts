@@ -1,21 +1,15 @@
-import { Cause, Context, type Duration, Effect, FiberSet, Layer } from "effect"
+import { Cause, type Duration, Effect, FiberSet } from "effect"
+
+/** Work that outlives the request that started it, and that the end of its scope waits for. */
+export interface Background {
+  /** Starts the work apart from the caller: the caller's end or interruption does not touch it. Never fails. */
+  readonly run: <E, R>(label: string, work: Effect.Effect<unknown, E, R>) => Effect.Effect<void, never, R>
+  readonly size: Effect.Effect<number>
+}
 
 /**
- * Work that outlives the request that started it, and that the end of the process waits for.
- *
- * The layer must be built on top of the adapters the work uses (`provideMerge`), so that it is drained before they close.
- */
-export class Background extends Context.Service<
-  Background,
-  {
-    /** Starts the work apart from the caller: the caller's end or interruption does not touch it. Never fails. */
-    readonly run: <E, R>(label: string, work: Effect.Effect<unknown, E, R>) => Effect.Effect<void, never, R>
-    readonly size: Effect.Effect<number>
-  }
->()("portolan/application/Background") {}
-
-/**
- * Background work of a scope: its end waits for running work, then interrupts what is left.
+ * Background work of a scope: its end waits for running work, then interrupts what is left. The scope must be opened after
+ * that of the adapters the work uses, so that it is drained before they close.
  *
  * @param grace how long the end waits; what is left then is interrupted
  */
@@ -32,10 +26,9 @@ export const make = Effect.fnUntraced(function* (grace: Duration.Input) {
       ),
       Effect.asVoid,
     )
-  return Background.of({
+  const background: Background = {
     run: (label, work) => FiberSet.run(running, guarded(label, work)).pipe(Effect.asVoid),
     size: FiberSet.size(running),
-  })
+  }
+  return background
 })
-
-export const layer = (grace: Duration.Input): Layer.Layer<Background> => Layer.effect(Background, make(grace))

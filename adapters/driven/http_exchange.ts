@@ -40,7 +40,7 @@ export interface ExchangeResponse {
 }
 
 /** 64 MiB: an answer beyond it is a mistake or an attack. */
-export const BODY_BYTES_MAX = 64 * 2 ** 20
+const BODY_BYTES_MAX = 64 * 2 ** 20
 
 /**
  * No usable answer arrived.

@@ -44,7 +44,7 @@ const scale = (count: unknown, more: object = {}) => JSON.stringify({ Count: cou
 /** A deployment ends this long after its allocations run. */
 const DEPLOYED_MS = 6000
 
-export const CONVERSATION: ReadonlyArray<Question> = [
+const CONVERSATION: ReadonlyArray<Question> = [
   { name: "run", method: "POST", target: "/v1/jobs?region=", body: JSON.stringify({ Job: job(ID, GROUP) }) },
   {
     name: "scale during a deployment",

@@ -59,5 +59,5 @@ export const makeJumpingClock = (
 }
 
 /** Runs a program on such a clock. */
-export const onJumpingClock = <A, E>(program: Effect.Effect<A, E>, clock = makeJumpingClock()): Promise<A> =>
+const onJumpingClock = <A, E>(program: Effect.Effect<A, E>, clock = makeJumpingClock()): Promise<A> =>
   Effect.runPromise(Effect.provideService(program, Clock.Clock, clock))

@@ -3,7 +3,7 @@ import { inspect } from "node:util"
 
 export const TOKEN = "TKN-s3cr3t|x y+z&w"
 export const APP_SECRET = "s&c/r=t+APPS3CR3T"
-export const SIGNATURE = "ab%2BcS1GNATUR3"
+const SIGNATURE = "ab%2BcS1GNATUR3"
 export const SIGNED_URL = `https://s3.example.com/k.jpg?X-Amz-Signature=${SIGNATURE}&id=9`
 
 /** Pieces that survive any spelling: whoever shows one of them shows the secret. */
@@ -13,7 +13,7 @@ const chain = (failure: unknown): ReadonlyArray<unknown> =>
   failure instanceof Error && failure.cause !== undefined ? [failure, ...chain(failure.cause)] : [failure]
 
 /** Every way a value gets into a log, a report or a person's eyes. */
-export const shownForms = (value: unknown): ReadonlyArray<string> =>
+const shownForms = (value: unknown): ReadonlyArray<string> =>
   chain(value).flatMap((each) => [
     String(each),
     each instanceof Error ? `${each.message} ${each.stack}` : "",
