@@ -186,14 +186,6 @@ const framingCases: ReadonlyArray<CheckCase> = [
   ),
   {
     group: "protocol",
-    name: "allowed and secret on one connection",
-    target: ALLOWED,
-    rawRest: `${HOST}\r\nGET /open/secret HTTP/1.1\r\n${HOST}${CLOSE}\r\n`,
-    // A server may close a connection rather than pipeline (RFC 9112 section 9.3.2); it must not answer both alike.
-    expect: ["200 403", "200", "closed"],
-  },
-  {
-    group: "protocol",
     name: "10,000 query parameters",
     target: `${ALLOWED}?${"a=1&".repeat(10_000)}`,
     expect: ["431", "414", "400"],
@@ -285,6 +277,16 @@ const loginCases: ReadonlyArray<CheckCase> = [
   },
 ]
 
+/** Asked last: a server that closes may still be asking its upstream, and that hit must not be taken for another row's. */
+const pipelined: CheckCase = {
+  group: "protocol",
+  name: "allowed and secret on one connection",
+  target: ALLOWED,
+  rawRest: `${HOST}\r\nGET /open/secret HTTP/1.1\r\n${HOST}${CLOSE}\r\n`,
+  // A server may close a connection rather than pipeline (RFC 9112 section 9.3.2); it must not answer both alike.
+  expect: ["200 403", "200", "closed"],
+}
+
 /** How the gateway reads and passes on HTTP itself. */
 export const protocolCases = (routes: ReadonlyArray<Route>): ReadonlyArray<CheckCase> => [
   ...headerCases(routes),
@@ -292,4 +294,5 @@ export const protocolCases = (routes: ReadonlyArray<Route>): ReadonlyArray<Check
   ...placeCases(routes),
   ...framingCases,
   ...loginCases,
+  pipelined,
 ]
