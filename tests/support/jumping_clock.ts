@@ -1,7 +1,7 @@
 // A virtual clock that needs nobody to move it: when everything waits, it jumps to the next moment something wakes.
 // For whole flows and property tests, where `TestClock.adjust` after `TestClock.adjust` would only repeat the program.
 import { setImmediate } from "node:timers"
-import { Clock, Duration, Effect } from "effect"
+import { type Clock, Duration, Effect } from "effect"
 
 interface Sleeper {
   readonly atMs: number
@@ -57,7 +57,3 @@ export const makeJumpingClock = (
     },
   }
 }
-
-/** Runs a program on such a clock. */
-const onJumpingClock = <A, E>(program: Effect.Effect<A, E>, clock = makeJumpingClock()): Promise<A> =>
-  Effect.runPromise(Effect.provideService(program, Clock.Clock, clock))
