@@ -49,6 +49,10 @@ const nextId = async (db: Db, collection: string): Promise<number> => {
 const isDuplicateKey = (failure: unknown): boolean =>
   failure instanceof Error && "code" in failure && failure.code === DUPLICATE_KEY
 
+/** Keeps those apart who met at one id, the more the longer they meet; on MongoDB nobody does. */
+const apart = (attempt: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, 2 * Math.min(attempt, 20) * Math.random()))
+
 const insert = async (db: Db, collection: string, fields: Fields): Promise<RecordDocument> => {
   for (let attempt = 1; ; attempt++)
     try {
@@ -57,6 +61,7 @@ const insert = async (db: Db, collection: string, fields: Fields): Promise<Recor
       return document
     } catch (failure) {
       if (!isDuplicateKey(failure) || attempt === ATTEMPTS_MAX) throw failure
+      await apart(attempt)
     }
 }
 
