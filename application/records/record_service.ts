@@ -7,6 +7,8 @@ import type { Fields, RecordRepository, Stored } from "../../domain/records/reco
 /** One collection's view of the repository: the `store` of the seed's setup call. */
 export interface RecordStore<F extends object> {
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
+  /** The record when it is in memory and certainly current; `undefined` says nothing. */
+  readonly recall: (id: number) => Stored<F> | undefined
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
@@ -23,6 +25,8 @@ export interface RecordService<F extends object> {
     { readonly records: ReadonlyArray<Stored<F>>; readonly page: Page },
     InvalidPage | StoreUnavailable
   >
+  /** The record when it is in memory and certainly current; `undefined` says nothing. */
+  readonly recall: (id: number) => Stored<F> | undefined
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
@@ -44,6 +48,7 @@ export const makeRecordStore = <F extends object>(
   const { name } = collection
   return {
     list: (page) => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>,
+    recall: (id) => repository.recall(name, id) as Stored<F> | undefined,
     get: (id) => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>,
     create: (fields) => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>,
     remove: (id) => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>,
@@ -58,6 +63,7 @@ export const makeRecordService = <F extends object>(
 ): RecordService<F> => ({
   list: (wanted) =>
     Effect.flatMap(makePage(wanted), (page) => Effect.map(store.list(page), (records) => ({ records, page }))),
+  recall: store.recall,
   get: store.get,
   create: (input) => Effect.flatMap(collection.check(input), store.create),
   remove: store.remove,

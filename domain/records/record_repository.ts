@@ -19,6 +19,11 @@ export class RecordRepository extends Context.Service<
   {
     /** Records in ascending id order. `page.limit` 0 gives none (drivers that read 0 as "all" are the adapter's care). */
     readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
+    /**
+     * The record when it is in memory and certainly current, at once: what is read often is read without a program.
+     * `undefined` says nothing about the record; only `get` knows.
+     */
+    readonly recall: (collection: string, id: number) => Stored | undefined
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
     readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>

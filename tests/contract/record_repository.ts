@@ -64,6 +64,20 @@ export const recordRepositoryContract = ({ name, layer, keeps, remembers }: Repo
       }),
     )
 
+    promises("recalls only what get() gives, and nothing that is gone", (repository, collection) =>
+      Effect.gen(function* () {
+        expect(repository.recall(collection, 1)).toBeUndefined()
+        yield* createAll(repository, collection, 2)
+        const record = yield* repository.get(collection, 1)
+        const recalled = repository.recall(collection, 1)
+        if (remembers) expect(recalled).toBe(record)
+        else expect(recalled).toBeUndefined()
+        yield* repository.remove(collection, 1)
+        expect(repository.recall(collection, 1)).toBeUndefined()
+        expect(repository.recall(`${collection}_other`, 2)).toBeUndefined()
+      }),
+    )
+
     promises("gives back every value as it came, at any depth", (repository, collection) =>
       Effect.gen(function* () {
         const created = yield* repository.create(collection, LANDMARKS)

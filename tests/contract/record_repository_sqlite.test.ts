@@ -195,8 +195,13 @@ describe("several processes on one file", () => {
           expect((yield* repository.list("c", ALL)).at(-1)?.id).toBe(theirs)
           const ours = yield* repository.create("c", {})
           expect(yield* Effect.promise(() => other.ask(`has ${ours.id}`))).toBe(true)
+          expect(repository.recall("c", ours.id)).toBe(ours)
           yield* repository.remove("c", ours.id)
           expect(yield* Effect.promise(() => other.ask(`has ${ours.id}`))).toBe(false)
+          // Somebody else wrote: what was remembered here is no longer certainly current.
+          const mine = yield* repository.create("c", {})
+          yield* Effect.promise(() => other.ask("create 1"))
+          expect(repository.recall("c", mine.id)).toBeUndefined()
         }
       }),
     )

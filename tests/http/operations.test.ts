@@ -20,6 +20,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       create: () => call,
       remove: () => call,
       count: () => call,
+      recall: () => undefined,
       ping: call,
     }),
   )

@@ -42,6 +42,10 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
       })
   return {
     list: through(repository.list),
+    recall: (...args) => {
+      count()
+      return repository.recall(...args)
+    },
     get: through(repository.get),
     create: through(repository.create),
     remove: through(repository.remove),

@@ -33,6 +33,7 @@ export const layer = Layer.sync(RecordRepository, () => {
         cache.of(name).keepPage(page, Object.freeze(records), 0)
         return records
       }),
+    recall: (name, id) => collectionOf(name).records.get(id),
     get: (name, id) => Effect.suspend(() => found(name, collectionOf(name).records.get(id))),
     create: (name, fields) =>
       Effect.sync(() => {

@@ -97,6 +97,8 @@ export const layer = Layer.effect(
               const cursor = recordsOf(db, collection).find({}, { sort: { _id: 1 }, skip: start, limit })
               return (await cursor.toArray()).map(toStored)
             }),
+      // Another instance may have removed it a moment ago, and nothing here would know.
+      recall: () => undefined,
       get: (collection, id) =>
         Effect.flatMap(
           run((db) => recordsOf(db, collection).findOne({ _id: id })),

@@ -59,9 +59,22 @@ export const layer = Layer.effect(
       cachedVersion = version
     }
 
-    const get = (collection: string, id: number): Stored | undefined => {
+    const remembered = (collection: string, id: number): Stored | undefined => {
       dropWhatIsStale()
-      const known = cache.of(collection).record(id)
+      return cache.of(collection).record(id)
+    }
+
+    /** A file that cannot be looked at is `get`'s to report. */
+    const recall = (collection: string, id: number): Stored | undefined => {
+      try {
+        return remembered(collection, id)
+      } catch {
+        return undefined
+      }
+    }
+
+    const get = (collection: string, id: number): Stored | undefined => {
+      const known = remembered(collection, id)
       if (known !== undefined) return known
       const body = sql.get.get(collection, id)?.["body"] as string | undefined
       if (body === undefined) return undefined
@@ -103,6 +116,7 @@ export const layer = Layer.effect(
 
     return RecordRepository.of({
       list: (collection, page) => database.read(() => list(collection, page)),
+      recall,
       get: (collection, id) =>
         Effect.flatMap(
           database.read(() => get(collection, id)),

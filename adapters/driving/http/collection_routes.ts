@@ -35,17 +35,9 @@ export interface CollectionHandler {
 /** Canonical decimal 1..2^53-1: one record has one address. */
 const ID_REGEXP = /^[1-9]\d{0,15}$/
 
-/**
- * The program for the record of this id. Every text that is no id is a miss: two answers would tell a stranger which ids
- * are possible.
- */
-const ofRecord = <A>(
-  collection: string,
-  text: string | null | undefined,
-  program: (id: number) => Effect.Effect<A, RecordNotFound | StoreUnavailable>,
-): Effect.Effect<A, RecordNotFound | StoreUnavailable> => {
+const readId = (text: string | null | undefined): number | undefined => {
   const id = typeof text === "string" && ID_REGEXP.test(text) ? Number(text) : 0
-  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? program(id) : Effect.fail(new RecordNotFound({ collection }))
+  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? id : undefined
 }
 
 // A repository may hand out the same object again for what has not changed: it is rendered once.
@@ -83,6 +75,8 @@ const makeHandler = <F extends object>(
   service: RecordService<F>,
   { answer }: Answerer,
 ): CollectionHandler => {
+  // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
+  const miss = Effect.fail(new RecordNotFound({ collection: name }))
   const item = (request: Request, program: Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>) =>
     answer(request, program, (record) => jsonResponse(request, 200, renderOnce(record)))
   return {
@@ -101,8 +95,13 @@ const makeHandler = <F extends object>(
       )
     },
     get: ({ request, params }) => {
-      const program = ofRecord(name, params.id, service.get)
-      return bound(request, (request) => item(request, program))
+      const id = readId(params.id)
+      if (id === undefined) return item(request, miss)
+      const program = service.get(id)
+      return bound(request, (request) => {
+        const known = service.recall(id)
+        return known === undefined ? item(request, program) : jsonResponse(request, 200, renderOnce(known))
+      })
     },
     create: ({ request }) =>
       answer(request, Effect.flatMap(readJson(request), service.create), (record) =>
@@ -110,7 +109,10 @@ const makeHandler = <F extends object>(
           location: `${new URL(request.url).pathname.replace(/\/$/, "")}/${record.id}`,
         }),
       ),
-    delete: ({ request, params }) => item(request, ofRecord(name, params.id, service.remove)),
+    delete: ({ request, params }) => {
+      const id = readId(params.id)
+      return item(request, id === undefined ? miss : service.remove(id))
+    },
   }
 }
 
