@@ -29,11 +29,13 @@ export const schedulerServices = (config: Config, baseUrl: string, store: Store)
 
 /** The scheduler's routes over its services. */
 export const schedulerArea = (config: Config, baseUrl: string, store: Store): Area =>
-  makeArea(schedulerServices(config, baseUrl, store), (context, { guard }) => ({
+  makeArea(schedulerServices(config, baseUrl, store), (context, { guard, answerer }) => ({
     mounts: [
       {
         prefix: "/scheduler",
-        routes: [schedulerRoutes({ guard, answerer: makeAnswerer(context), roles: config.SCHEDULER_ROLES })],
+        routes: [
+          schedulerRoutes({ guard, answerer: makeAnswerer(context, answerer.traced), roles: config.SCHEDULER_ROLES }),
+        ],
       },
     ],
   }))

@@ -29,6 +29,7 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
     if (config.STORE === "memory") log.line("WARN", "STORE=memory: records and journals are lost when the process ends")
     const store = storeLayer(config)
     const areas = yield* configuredAreas(config, store)
+    const telemetry = telemetryLayer(config)
     const service = yield* Effect.tryPromise({
       try: () =>
         makeService({
@@ -36,7 +37,7 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
           repository: store,
           areas,
           verifier: verifierLayer(config),
-          telemetry: telemetryLayer(config),
+          ...(telemetry === undefined ? {} : { telemetry }),
           separateAdmin: config.ADMIN_PORT !== undefined,
           ...extension,
         }),

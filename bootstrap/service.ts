@@ -57,7 +57,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const runtime = ManagedRuntime.make(Layer.provideMerge(layers, log.layer))
   const context = await runtime.context()
   const repository = Context.get(context, RecordRepository)
-  const answerer = makeAnswerer(context)
+  const answerer = makeAnswerer(context, options.telemetry !== undefined)
   const guard = makeGuard(Context.get(context, TokenVerifier), answerer)
   const metrics = requestMetrics(context)
 

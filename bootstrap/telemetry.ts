@@ -10,9 +10,9 @@ const SHUTDOWN_TIMEOUT = "500 millis"
  *
  * @see OpenTelemetry protocol exporter, `OTEL_EXPORTER_OTLP_ENDPOINT`
  */
-export const telemetryLayer = (config: Config): Layer.Layer<never> => {
+export const telemetryLayer = (config: Pick<Config, "OTEL_EXPORTER_OTLP_ENDPOINT">): Layer.Layer<never> | undefined => {
   const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT
-  if (endpoint === undefined) return Layer.empty
+  if (endpoint === undefined) return undefined
   return Layer.unwrap(
     Effect.promise(async () => {
       const { OtlpMetrics, OtlpSerialization, OtlpTracer } = await import("effect/observability")

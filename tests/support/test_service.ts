@@ -25,7 +25,8 @@ export interface TestService {
   readonly stop: () => Promise<void>
 }
 
-interface TestServiceOptions extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas">> {
+interface TestServiceOptions
+  extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas" | "telemetry">> {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
   readonly idleTimeoutS?: number
@@ -71,6 +72,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
     ...(options.extend === undefined ? {} : { extend: options.extend }),
+    ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     ...(options.areas === undefined ? {} : { areas: options.areas }),
   })
   const listener = listen(service.front, {

@@ -1,4 +1,4 @@
-import { Cause, type Context, Effect, Exit } from "effect"
+import { Cause, type Context, Effect, Exit, Tracer } from "effect"
 import { describe, INTERNAL, problemResponse, type ServiceError } from "./problem.ts"
 import { requestInfo } from "./request_info.ts"
 
@@ -14,6 +14,8 @@ const eventually = <A, B>(value: Eventually<A>, next: (value: A) => B): Eventual
  * @typeParam R services the programs may ask for; they were built once, at start
  */
 export interface Answerer<R = never> {
+  /** True when every answer has a span: what would answer without a program must not. */
+  readonly traced: boolean
   /** Runs the program; answers with `render` of its value, or with the problem of its error. */
   readonly answer: <A>(
     request: Request,
@@ -27,8 +29,31 @@ export interface Answerer<R = never> {
   ) => Eventually<Response | undefined>
 }
 
-/** @param context the services the programs use, loggers among them */
-export const makeAnswerer = <R>(context: Context.Context<R>): Answerer<R> => {
+/** The caller's span, from the header of W3C Trace Context (level 1, section 3.2). */
+const TRACEPARENT_REGEXP = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+
+const callersSpan = (request: Request): Tracer.ExternalSpan | undefined => {
+  const [, traceId, spanId, flags] = TRACEPARENT_REGEXP.exec(request.headers.get("traceparent") ?? "") ?? []
+  if (traceId === undefined || spanId === undefined) return undefined
+  return Tracer.externalSpan({ traceId, spanId, sampled: (Number.parseInt(flags ?? "0", 16) & 1) === 1 })
+}
+
+/** One span a request, named by its route; attributes by OpenTelemetry's conventions for HTTP servers. */
+const inSpan = <A, E, R>(request: Request, program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  const { id, route } = requestInfo(request)
+  const parent = callersSpan(request)
+  return Effect.withSpan(program, `${request.method} ${route ?? "unmatched"}`, {
+    kind: "server",
+    attributes: { "http.request.method": request.method, "http.route": route ?? "unmatched", "request.id": id },
+    ...(parent === undefined ? {} : { parent }),
+  }) as Effect.Effect<A, E, R>
+}
+
+/**
+ * @param context the services the programs use, loggers among them
+ * @param traced true when somebody collects spans; they cost more than most programs
+ */
+export const makeAnswerer = <R>(context: Context.Context<R>, traced = false): Answerer<R> => {
   const fork = Effect.runForkWith(context)
 
   /** A program that never waits (a cached token, a cached record) is answered without a promise. */
@@ -51,8 +76,11 @@ export const makeAnswerer = <R>(context: Context.Context<R>): Answerer<R> => {
   }
 
   return {
+    traced,
     answer: (request, program, render) =>
-      eventually(run(program), (exit) => (Exit.isSuccess(exit) ? render(exit.value) : refuse(request, exit.cause))),
+      eventually(run(traced ? inSpan(request, program) : program), (exit) =>
+        Exit.isSuccess(exit) ? render(exit.value) : refuse(request, exit.cause),
+      ),
     decide: (request, program) =>
       eventually(run(program), (exit) => (Exit.isSuccess(exit) ? undefined : refuse(request, exit.cause))),
   }

@@ -73,7 +73,7 @@ interface ListAnswer<F extends object> {
 const makeHandler = <F extends object>(
   { name }: Collection<F>,
   service: RecordService<F>,
-  { answer }: Answerer,
+  { answer, traced }: Answerer,
 ): CollectionHandler => {
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
@@ -99,7 +99,7 @@ const makeHandler = <F extends object>(
       if (id === undefined) return item(request, miss)
       const program = service.get(id)
       return bound(request, (request) => {
-        const known = service.recall(id)
+        const known = traced ? undefined : service.recall(id)
         return known === undefined ? item(request, program) : jsonResponse(request, 200, renderOnce(known))
       })
     },
