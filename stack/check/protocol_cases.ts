@@ -149,6 +149,12 @@ const placeCases = (routes: ReadonlyArray<Route>): ReadonlyArray<CheckCase> =>
 const ALLOWED = "/open/allowed"
 const SECOND = `GET ${ALLOWED} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`
 
+/**
+ * Right answers to a head that is too large. A server that refuses before it has read it all may close the connection on
+ * what is still being sent, and the network may then drop the answer: `closed` is a refusal as well.
+ */
+const TOO_LARGE = ["431", "400", "413", "closed"]
+
 /** Requests two servers could cut apart differently (cases 29, 31, 32, 48). */
 const FRAMING: ReadonlyArray<readonly [name: string, expect: ReadonlyArray<string>, rest: string]> = [
   ["two Host headers", ["400"], `${HOST}Host: ${EVIL}\r\n${CLOSE}\r\n`],
@@ -164,8 +170,8 @@ const FRAMING: ReadonlyArray<readonly [name: string, expect: ReadonlyArray<strin
   ["broken chunk size", ["400"], `${HOST}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n${SECOND}`],
   ["folded header line", ["400"], `${HOST}X-A: b\r\n c\r\n${CLOSE}\r\n`],
   ["blank before the colon", ["400"], `${HOST}X-A : b\r\n${CLOSE}\r\n`],
-  ["header of 1 MB", ["431", "400", "413"], `${HOST}X-A: ${"a".repeat(1_000_000)}\r\n${CLOSE}\r\n`],
-  ["cookie of 1 MB", ["431", "400", "413"], `${HOST}Cookie: a=${"a".repeat(1_000_000)}\r\n${CLOSE}\r\n`],
+  ["header of 1 MB", TOO_LARGE, `${HOST}X-A: ${"a".repeat(1_000_000)}\r\n${CLOSE}\r\n`],
+  ["cookie of 1 MB", TOO_LARGE, `${HOST}Cookie: a=${"a".repeat(1_000_000)}\r\n${CLOSE}\r\n`],
   [
     "Upgrade: h2c",
     ["200"],
@@ -188,7 +194,7 @@ const framingCases: ReadonlyArray<CheckCase> = [
     group: "protocol",
     name: "10,000 query parameters",
     target: `${ALLOWED}?${"a=1&".repeat(10_000)}`,
-    expect: ["431", "414", "400"],
+    expect: [...TOO_LARGE, "414"],
   },
   { group: "protocol", name: "CONNECT", method: "CONNECT", target: "upstream:80", expect: ["405", "400", "closed"] },
   { group: "protocol", name: "OPTIONS *", method: "OPTIONS", target: "*", expect: ["400", "404"] },
