@@ -310,6 +310,7 @@ describe("answers to the HTTP graph", () => {
       { status: 502, body: `<html>${TATTLE}</html>` },
       { kind: "ServerTransient", applied: "unknown", status: 502 },
     ],
+    ["67 a whole answer with half a JSON value", { body: '{"id":"178' }, { kind: "Protocol", applied: "unknown" }],
     ["69 a redirect", { status: 302, headers: { location: "/elsewhere" } }, { kind: "Protocol", applied: "unknown" }],
     ["70 a body without end", { body: "x".repeat(3_000_000) }, { kind: "Protocol", applied: "unknown" }],
     [
