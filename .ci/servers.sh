@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The real servers of the ring on a machine that can pull no image: a MongoDB-protocol server (FerretDB on SQLite), Keycloak
-# and Nomad as processes, and a Docker engine with FerretDB as an image. Needs Go, Java 17, Maven and Node; Docker, root.
+# and Nomad as processes, Chromium, and a Docker engine with FerretDB as an image. Needs Go, Java 17, Maven and Node; to
+# install Chromium and Docker, Debian and root.
 #
 #   eval "$(.ci/servers.sh up)"      start them, and set the variables that lead the suites to them
 #   .ci/servers.sh kill|start mongodb|keycloak|nomad
@@ -88,6 +89,18 @@ provide_command() {
   if retry "build_$1" "$work/source" "$work/command"; then mv "$work/command" "$cache/$1-$2"; fi
   rm -rf "$work"
   [ -x "$cache/$1-$2" ] || { say "$1 could not be built"; return 1; }
+}
+
+# install_package NAME: from Debian, once; what apt printed is shown when it fails.
+install_package() {
+  say "$1: installing Debian's package"
+  retry debian_install "$1" >"$run/$1.log" 2>&1 || { say "$1 could not be installed:"; tail -n 20 "$run/$1.log" >&2; return 1; }
+}
+
+debian_install() {
+  bounded 300 apt-get update -qq &&
+    DEBIAN_FRONTEND=noninteractive bounded 600 apt-get install -y -qq --no-install-recommends \
+      -o DPkg::Lock::Timeout=120 "$1"
 }
 
 ## MongoDB protocol: FerretDB
@@ -182,24 +195,17 @@ HCL
   until_ready Nomad "$(pid_of nomad)" "$run/nomad.log" 60 answers "$url/v1/agent/health"
 }
 
-## Docker
+## Chromium: a command that the suites start themselves
 
-install_engine() {
-  bounded 300 apt-get update -qq &&
-    DEBIAN_FRONTEND=noninteractive bounded 600 apt-get install -y -qq --no-install-recommends \
-      -o DPkg::Lock::Timeout=120 docker.io
-}
+provide_chromium() { command -v chromium >/dev/null || install_package chromium; }
+
+## Docker
 
 # An engine that answers already is used and left alone.
 start_engine() {
   docker info >/dev/null 2>&1 && return
   if ! command -v dockerd >/dev/null; then
-    say "Docker: installing Debian's docker.io"
-    retry install_engine >"$run/docker.log" 2>&1 || {
-      say "docker.io could not be installed:"
-      tail -n 20 "$run/docker.log" >&2
-      return 1
-    }
+    install_package docker.io
     docker info >/dev/null 2>&1 && return
   fi
   launch docker dockerd
@@ -228,6 +234,7 @@ DOCKERFILE
 ## Commands
 
 up() {
+  provide_chromium
   provide_mongodb
   provide_keycloak
   say "MongoDB (FerretDB $FERRETDB_VERSION): starting"

@@ -2,10 +2,10 @@
 // set, Docker starts it once for all suites; without either its suites are skipped, or fail under REQUIRE_REAL=1.
 import { readFileSync } from "node:fs"
 import { Glob } from "bun"
-import { type Environment, KEYCLOAK, MONGODB, NOMAD } from "./support/real_servers.ts"
+import { CHROMIUM, type Environment, KEYCLOAK, MONGODB, NOMAD, withCommand } from "./support/real_servers.ts"
 import { runTests } from "./support/test_run.ts"
 
-const SERVERS = [MONGODB, KEYCLOAK, NOMAD]
+const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM]
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const asked = process.argv.slice(2).map((name) => name.toLowerCase())
@@ -34,6 +34,11 @@ for (const server of chosen) {
   const [variable] = server.variables
   if (environment[variable]) {
     print(`${server.name}: from ${variable}`)
+    continue
+  }
+  if (server.commands !== undefined) {
+    const command = withCommand(server, environment)[variable]
+    print(`${server.name}: ${command ?? `none: neither ${variable} nor ${server.commands.join(" or ")} on the PATH`}`)
     continue
   }
   const startedAt = performance.now()

@@ -1,15 +1,12 @@
 // The API page in a real browser that can reach nothing but the service.
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
 import { type Browser, chromium, type Locator, type Page } from "playwright-core"
+import { CHROMIUM, realSuite } from "../support/real_servers.ts"
 import { endProcesses, startProcess } from "../support/service_process.ts"
 
 setDefaultTimeout(30_000)
 
-const EXECUTABLE = ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name)).find(Boolean)
-
-const title = EXECUTABLE === undefined ? "the API page [needs chromium or google-chrome on the PATH]" : "the API page"
-
-describe.skipIf(EXECUTABLE === undefined)(title, () => {
+realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
   let browser: Browser
   let page: Page
   let url: string
@@ -21,7 +18,7 @@ describe.skipIf(EXECUTABLE === undefined)(title, () => {
     const demo = startProcess(["demo"], { STORE: "memory" })
     url = (await demo.shows(/API page +(\S+)\/openapi\n/))[1] ?? ""
     token = (await demo.shows(/^(eyJ\S+)$/m))[1] ?? ""
-    browser = await chromium.launch({ executablePath: EXECUTABLE ?? "", args: ["--no-sandbox"] })
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] })
     const context = await browser.newContext()
     await context.route("**/*", (route) => {
       const asked = route.request().url()

@@ -1,23 +1,10 @@
 // A real browser logs in through /oidc, reaches the upstream, logs out and is asked again.
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { existsSync } from "node:fs"
 import { type Browser, chromium } from "playwright-core"
+import { CHROMIUM, realSuite } from "../support/real_servers.ts"
 import { type RunningStack, STACK_TEST_MS, startStack, upstreamHits } from "./running_stack.ts"
 
-const CANDIDATES = [
-  process.env["CHROMIUM"],
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-]
-const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path))
-const name = "a browser logs in through /oidc, reaches the upstream, logs out and is asked again"
-
-if (executablePath === undefined) {
-  if (process.env["REQUIRE_REAL"] === "1") test(name, () => expect.unreachable("no Chromium was found"))
-  else test.skip(`${name} (no Chromium was found; set CHROMIUM to its path)`, () => {})
-} else {
+realSuite(CHROMIUM, "a browser", ({ executablePath }) => {
   let stack: RunningStack
   let browser: Browser
 
@@ -32,7 +19,7 @@ if (executablePath === undefined) {
   }, STACK_TEST_MS)
 
   test(
-    name,
+    "logs in through /oidc, reaches the upstream, logs out and is asked again",
     async () => {
       const { urls, secrets } = stack.state
       const page = await browser.newPage()
@@ -66,4 +53,4 @@ if (executablePath === undefined) {
     },
     STACK_TEST_MS,
   )
-}
+})

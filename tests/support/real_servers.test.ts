@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { KEYCLOAK, KILLABLE_MONGODB, MONGODB, mongoDatabaseUrl, NOMAD, presence } from "./real_servers.ts"
+import { CHROMIUM, KEYCLOAK, KILLABLE_MONGODB, MONGODB, mongoDatabaseUrl, NOMAD, presence } from "./real_servers.ts"
 
 describe("presence()", () => {
   test.each([
@@ -25,6 +25,22 @@ describe("presence()", () => {
     )
     expect(kinds).toEqual(["missing", "missing", "missing", "skipped"])
     expect(presence(MONGODB, { REQUIRE_REAL: "0" }).kind).toBe("skipped")
+  })
+
+  test("a command on the PATH is there without a variable, and REQUIRE_REAL=1 asks for it", () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-path-"))
+    const command = join(folder, "chromium-browser")
+    writeFileSync(command, "", { mode: 0o755 })
+    expect(presence(CHROMIUM, { PATH: folder })).toEqual({ kind: "there", server: { executablePath: command } })
+    expect(presence(CHROMIUM, { PATH: folder, TEST_CHROMIUM: "/c" })).toMatchObject({
+      server: { executablePath: "/c" },
+    })
+    rmSync(folder, { recursive: true })
+    expect(presence(CHROMIUM, { PATH: folder })).toEqual({
+      kind: "skipped",
+      reason: "needs Chromium: set TEST_CHROMIUM, or put chromium on the PATH",
+    })
+    expect(presence(CHROMIUM, { PATH: folder, REQUIRE_REAL: "1" }).kind).toBe("missing")
   })
 
   test("reads what the suites are given", () => {

@@ -9,6 +9,8 @@ export interface RealServer<A> {
   readonly name: string
   /** Variables that must all be set; the first one is the address. */
   readonly variables: readonly [address: string, ...more: ReadonlyArray<string>]
+  /** Commands that are the server themselves: the first one on the PATH stands in for an address that is not set. */
+  readonly commands?: ReadonlyArray<string>
   /** Whether REQUIRE_REAL=1 turns a skip into a failure. */
   readonly required: boolean
   readonly read: (environment: Environment) => A
@@ -40,6 +42,10 @@ export interface KeycloakServer {
 
 export interface NomadServer {
   readonly url: string
+}
+
+export interface Chromium {
+  readonly executablePath: string
 }
 
 /** @param url one or more hosts; whoever logged in against its database, or `admin`, goes on doing so */
@@ -120,17 +126,37 @@ export const NOMAD: RealServer<NomadServer> = {
   read: (environment) => ({ url: (environment["TEST_NOMAD_ADDR"] ?? "").replace(/\/+$/, "") }),
 }
 
+export const CHROMIUM: RealServer<Chromium> = {
+  name: "Chromium",
+  variables: ["TEST_CHROMIUM"],
+  commands: ["chromium", "chromium-browser", "google-chrome"],
+  required: true,
+  read: (environment) => ({ executablePath: environment["TEST_CHROMIUM"] ?? "" }),
+}
+
 export type Presence<A> =
   | { readonly kind: "there"; readonly server: A }
   | { readonly kind: "skipped" | "missing"; readonly reason: string }
 
+/** The environment with the address of `server` in it, when that is a command on the PATH. */
+export const withCommand = (server: RealServer<unknown>, environment: Environment): Environment => {
+  const [address] = server.variables
+  if (environment[address]) return environment
+  const PATH = environment["PATH"] ?? ""
+  const command = server.commands?.map((name) => Bun.which(name, { PATH })).find((path) => path !== null)
+  return command === undefined ? environment : { ...environment, [address]: command }
+}
+
 /** What a suite that needs `server` has to do in this environment: run, be skipped, or fail. */
-export const presence = <A>(server: RealServer<A>, environment: Environment): Presence<A> => {
+export const presence = <A>(server: RealServer<A>, given: Environment): Presence<A> => {
+  const environment = withCommand(server, given)
   const unset = server.variables.filter((variable) => (environment[variable] ?? "") === "")
   if (unset.length === 0) return { kind: "there", server: server.read(environment) }
+  const [command] = server.commands ?? []
+  const otherwise = command ? `put ${command} on the PATH` : "let `bun run check:real` start one in Docker"
   return {
     kind: server.required && environment["REQUIRE_REAL"] === "1" ? "missing" : "skipped",
-    reason: `needs ${server.name}: set ${unset.join(", ")}, or let \`bun run check:real\` start one in Docker`,
+    reason: `needs ${server.name}: set ${unset.join(", ")}, or ${otherwise}`,
   }
 }
 
