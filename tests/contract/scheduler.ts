@@ -16,6 +16,17 @@ export interface SchedulerHarness {
   readonly nodeId: string
   /** How long a deployment takes once its allocations run, milliseconds. */
   readonly healthyMs: number
+  /** What runs the jobs; without it the mock driver, which every agent for tests has. */
+  readonly driver?: Driver
+}
+
+/** Drivers that need nothing installed beside the agent. */
+export type Driver = "mock_driver" | "raw_exec"
+
+/** A task that runs until it is stopped. */
+const CONFIG: Readonly<Record<Driver, object>> = {
+  mock_driver: { run_for: "1h" },
+  raw_exec: { command: "sleep", args: ["3600"] },
 }
 
 /** Milliseconds one test may take: a real agent schedules in seconds. */
@@ -26,8 +37,13 @@ const newId = (): string => `contract/${Date.now().toString(36)} ${++jobs}`.repl
 
 const region = ""
 
-/** A job of the mock driver, which every agent for tests has. */
-const mockJob = (id: string, healthyMs: number, groups: ReadonlyArray<string> = [GROUP]): JobDefinition => ({
+type JobParts = Pick<SchedulerHarness, "driver" | "healthyMs">
+
+const jobOf = (
+  id: string,
+  { healthyMs, driver = "mock_driver" }: JobParts,
+  groups: ReadonlyArray<string> = [GROUP],
+): JobDefinition => ({
   ID: id,
   Name: id,
   Type: "service",
@@ -40,7 +56,7 @@ const mockJob = (id: string, healthyMs: number, groups: ReadonlyArray<string> = 
       HealthyDeadline: 60_000_000_000,
       ProgressDeadline: 120_000_000_000,
     },
-    Tasks: [{ Name: "t", Driver: "mock_driver", Config: { run_for: "1h" }, Resources: { CPU: 20, MemoryMB: 20 } }],
+    Tasks: [{ Name: "t", Driver: driver, Config: CONFIG[driver], Resources: { CPU: 20, MemoryMB: 20 } }],
   })),
 })
 
@@ -76,7 +92,7 @@ export const schedulerContract = (name: string, start: () => Promise<SchedulerHa
     const running = Effect.fnUntraced(function* (parts: SchedulerHarness, ...groups: ReadonlyArray<string>) {
       const scheduler = yield* SchedulerPort
       const at: JobAt = { jobId: newId(), region }
-      yield* scheduler.runJob(mockJob(at.jobId, parts.healthyMs, groups.length === 0 ? [GROUP] : groups), at)
+      yield* scheduler.runJob(jobOf(at.jobId, parts, groups.length === 0 ? [GROUP] : groups), at)
       yield* waitUntilRunning(at, { timeoutMs: 30_000 })
       return at
     })
@@ -117,10 +133,10 @@ export const schedulerContract = (name: string, start: () => Promise<SchedulerHa
       }),
     )
 
-    promise("scaling during a deployment is refused", (_parts, scheduler) =>
+    promise("scaling during a deployment is refused", (parts, scheduler) =>
       Effect.gen(function* () {
         const at: JobAt = { jobId: newId(), region }
-        yield* scheduler.runJob(mockJob(at.jobId, 10_000), at)
+        yield* scheduler.runJob(jobOf(at.jobId, { ...parts, healthyMs: 10_000 }), at)
         yield* waitUntilRunning(at, { timeoutMs: 30_000 })
         const refused = yield* Effect.flip(scheduler.scaleJob({ ...at, group: GROUP, count: 0 }))
         expect(refused).toMatchObject({ _tag: "ActiveDeployment", applied: "no", status: 400 })
@@ -174,7 +190,7 @@ export const schedulerContract = (name: string, start: () => Promise<SchedulerHa
     promise("planJob tells a difference and changes nothing", (parts, scheduler) =>
       Effect.gen(function* () {
         const id = newId()
-        const plan = yield* scheduler.planJob(mockJob(id, parts.healthyMs), { region })
+        const plan = yield* scheduler.planJob(jobOf(id, parts), { region })
         expect(plan).toMatchObject({ JobModifyIndex: 0, Diff: { Type: "Added" } })
         expect((yield* Effect.flip(scheduler.getDefinition({ jobId: id, region })))._tag).toBe("SchedulerNotFound")
       }),
@@ -204,7 +220,7 @@ export const schedulerContract = (name: string, start: () => Promise<SchedulerHa
           scheduler.events({ topics: [`Job:${jobId}`], region }).pipe(Stream.take(1), Stream.runCollect),
         )
         yield* Effect.sleep("300 millis")
-        yield* scheduler.runJob(mockJob(jobId, parts.healthyMs), { region })
+        yield* scheduler.runJob(jobOf(jobId, parts), { region })
         const [batch] = yield* Fiber.join(seen)
         expect(batch?.Events[0]).toMatchObject({ Topic: "Job", Key: jobId })
         yield* scheduler.deleteJob({ jobId, region, purge: true })

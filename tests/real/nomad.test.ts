@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Layer, Logger, Redacted } from "effect"
 import * as http from "../../adapters/driven/scheduler/http.ts"
 import { createScheduler } from "../../bootstrap/scheduler.ts"
-import { GROUP, schedulerContract } from "../contract/scheduler.ts"
+import { type Driver, GROUP, schedulerContract } from "../contract/scheduler.ts"
 import { NOMAD_COMMAND, type NomadAgent, readyNode, startNomad } from "../support/nomad_agent.ts"
 import { NOMAD, presence, realSuite } from "../support/real_servers.ts"
 
@@ -18,26 +18,41 @@ const VALID = {
   TaskGroups: [{ Name: "g", Tasks: [{ Name: "t", Driver: "mock_driver", Config: { run_for: "1s" } }] }],
 }
 
-const harnessOf = ({ url, nodeId, token }: Pick<NomadAgent, "url" | "nodeId" | "token">) => ({
+const DRIVERS: ReadonlyArray<Driver> = ["mock_driver", "raw_exec"]
+
+type Agent = Pick<NomadAgent, "url" | "nodeId" | "token">
+
+const harnessOf = ({ url, nodeId, token }: Agent, driver: Driver) => ({
   port: Layer.provideMerge(
     http.layer({ baseUrl: url, scaleGroup: GROUP, ...(token === undefined ? {} : { token: Redacted.make(token) }) }),
     Logger.layer([]),
   ),
   nodeId,
   healthyMs: HEALTHY_MS,
+  driver,
 })
+
+/** The whole contract, once with each driver, all with one agent. */
+const contracts = (name: string, start: () => Promise<Agent>): void => {
+  let agent: Promise<Agent> | undefined
+  for (const driver of DRIVERS)
+    schedulerContract(`${name}, ${driver}`, async () => {
+      agent ??= start()
+      return harnessOf(await agent, driver)
+    })
+}
 
 if (presence(NOMAD, process.env).kind === "there" || NOMAD_COMMAND === null)
   realSuite(NOMAD, "the scheduler against a Nomad agent", ({ url }) => {
-    schedulerContract("Nomad", async () => harnessOf({ url, nodeId: await readyNode(url) }))
+    contracts("Nomad", async () => ({ url, nodeId: await readyNode(url) }))
   })
 else
   describe("the scheduler against a Nomad agent", () => {
     let open: NomadAgent | undefined
     afterAll(() => open?.stop())
-    schedulerContract("Nomad", async () => {
+    contracts("Nomad", async () => {
       open = await startNomad({ acl: false })
-      return harnessOf(open)
+      return open
     })
   })
 
@@ -50,7 +65,7 @@ else
       guarded = await startNomad({ acl: true })
     }, 60_000)
     afterAll(() => guarded.stop())
-    schedulerContract("Nomad with access control", async () => harnessOf(guarded))
+    contracts("Nomad with access control", async () => guarded)
 
     const denied = async (token: string | undefined) => {
       await using scheduler = createScheduler({ baseUrl: guarded.url, ...(token === undefined ? {} : { token }) })
