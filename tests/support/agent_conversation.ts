@@ -1,7 +1,11 @@
 // One conversation with a scheduler's agent: the same requests are put to a real one (and its answers recorded) and to ours.
 
+/** Whose token a request carries, where access control is on. */
+export type Caller = "anonymous" | "unknown" | "malformed" | "expired" | "reader" | "management"
+
 export interface Question {
   readonly name: string
+  readonly caller?: Caller
   readonly method: "GET" | "POST" | "DELETE" | "PATCH"
   /** `{node}` and `{allocation}` stand for ids the agent gave. */
   readonly target: string
@@ -161,6 +165,72 @@ const CONVERSATION: ReadonlyArray<Question> = [
   { name: "a wrong index", method: "GET", target: "/v1/job/nope?index=x" },
 ]
 
+/** What every operation is asked, whoever asks. */
+const ASKED_BY_ALL: ReadonlyArray<Question> = [
+  { name: "get", method: "GET", target: `${PATH}?region=` },
+  { name: "scale status", method: "GET", target: `${PATH}/scale?region=` },
+  { name: "scale", method: "POST", target: `${PATH}/scale?region=`, body: scale(0) },
+  { name: "delete", method: "DELETE", target: `${PATH}?purge=false&region=` },
+  { name: "run", method: "POST", target: "/v1/jobs?region=", body: JSON.stringify({ Job: job(ID, GROUP) }) },
+  { name: "run an invalid job", method: "POST", target: "/v1/jobs?region=", body: '{"Job":{"ID":"x y","Name":"x"}}' },
+  {
+    name: "plan",
+    method: "POST",
+    target: `${PATH}/plan?region=`,
+    body: JSON.stringify({ Job: job(ID, GROUP), Diff: true }),
+  },
+  { name: "allocations of the node", method: "GET", target: "/v1/node/{node}/allocations?region=" },
+  { name: "stats", method: "GET", target: "/v1/client/allocation/{allocation}/stats?region=" },
+  { name: "stats of an unknown allocation", method: "GET", target: `/v1/client/allocation/${NOBODY}/stats?region=` },
+]
+
+const asked = (caller: Caller): ReadonlyArray<Question> =>
+  ASKED_BY_ALL.map((question) => ({ ...question, name: `${caller}: ${question.name}`, caller }))
+
+/** Put to an agent with access control on: callers it knows, knows no more, and never knew. */
+const ACCESS_CONVERSATION: ReadonlyArray<Question> = [
+  {
+    name: "run",
+    caller: "management",
+    method: "POST",
+    target: "/v1/jobs?region=",
+    body: JSON.stringify({ Job: job(ID, GROUP) }),
+  },
+  {
+    name: "allocations of the node",
+    caller: "management",
+    method: "GET",
+    target: "/v1/node/{node}/allocations?region=",
+    afterMs: DEPLOYED_MS,
+  },
+  ...asked("anonymous"),
+  ...asked("unknown"),
+  ...asked("malformed"),
+  ...asked("expired"),
+  ...asked("reader"),
+  {
+    name: "run in a namespace that is not there",
+    caller: "management",
+    method: "POST",
+    target: "/v1/jobs?namespace=mars&region=",
+    body: JSON.stringify({ Job: job(ID, GROUP) }),
+  },
+  {
+    name: "disable registration",
+    caller: "management",
+    method: "POST",
+    target: "/v1/operator/scheduler/configuration",
+    body: '{"SchedulerAlgorithm":"binpack","RejectJobRegistration":true}',
+  },
+  {
+    name: "run while registration is disabled",
+    caller: "reader",
+    method: "POST",
+    target: "/v1/jobs?region=",
+    body: JSON.stringify({ Job: job(ID, GROUP) }),
+  },
+]
+
 /** Header fields that mean something to a client. */
 const KEPT = /^(content-type|x-nomad-(index|knownleader|lastcontact))$/
 
@@ -170,15 +240,19 @@ export interface Reply {
   readonly text: string
 }
 
-/** Puts the conversation to an agent and gives its answers. */
-export const converse = async (agent: {
+export interface Conversable {
   readonly nodeId: string
   readonly ask: (question: Question) => Promise<Reply>
   readonly pause: (ms: number) => Promise<void>
-}): Promise<ReadonlyArray<RecordedAnswer>> => {
+}
+
+const converseAbout = async (
+  conversation: ReadonlyArray<Question>,
+  agent: Conversable,
+): Promise<ReadonlyArray<RecordedAnswer>> => {
   const answers: Array<RecordedAnswer> = []
   let allocation = ""
-  for (const question of CONVERSATION) {
+  for (const question of conversation) {
     if (question.afterMs !== undefined) await agent.pause(question.afterMs)
     const target = question.target.replace("{node}", agent.nodeId).replace("{allocation}", allocation)
     const { status, headers, text } = await agent.ask({ ...question, target })
@@ -196,18 +270,22 @@ export const converse = async (agent: {
   return answers
 }
 
-/** The same over HTTP. */
-export const converseOverHttp = async (
-  url: string,
-  pause: (ms: number) => Promise<void>,
-): Promise<ReadonlyArray<RecordedAnswer>> => {
-  const nodes = (await (await fetch(`${url}/v1/nodes`)).json()) as ReadonlyArray<{ readonly ID: string }>
-  return converse({
-    nodeId: nodes[0]?.ID ?? "",
-    pause,
-    ask: async ({ method, target, body }) => {
-      const response = await fetch(url + target, { method, ...(body === undefined ? {} : { body }) })
-      return { status: response.status, headers: response.headers, text: await response.text() }
-    },
-  })
-}
+/** Puts the conversation to an agent that lets everybody in and gives its answers. */
+export const converse = (agent: Conversable) => converseAbout(CONVERSATION, agent)
+
+/** Puts the conversation about access to an agent with access control on. */
+export const converseAboutAccess = (agent: Conversable) => converseAbout(ACCESS_CONVERSATION, agent)
+
+export type Tokens = Readonly<Record<Caller, string | undefined>>
+
+/** An agent that is talked to over HTTP. */
+export const overHttp = (url: string, nodeId: string, tokens?: Tokens): Conversable => ({
+  nodeId,
+  pause: Bun.sleep,
+  ask: async ({ method, target, body, caller = "anonymous" }) => {
+    const token = tokens?.[caller]
+    const headers = token === undefined ? {} : { "x-nomad-token": token }
+    const response = await fetch(url + target, { method, headers, ...(body === undefined ? {} : { body }) })
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  },
+})

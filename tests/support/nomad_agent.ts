@@ -31,7 +31,8 @@ const configuration = (
   bind_addr: "127.0.0.1",
   disable_update_check: true,
   ports,
-  acl: { enabled: acl },
+  // Tokens that expire soon are there to be refused.
+  acl: { enabled: acl, token_min_expiration_ttl: "1s" },
   plugin: [{ raw_exec: [{ config: [{ enabled: true }] }] }],
   client: {
     enabled: true,

@@ -24,7 +24,11 @@ const RULES: ReadonlyArray<Rule> = [
     text: /registration, dispatch, and scale are disabled/i,
     error: denied("registration-disabled"),
   },
-  { statuses: [401, 403, 500], text: /ACL token (not found|expired)/i, error: denied("token") },
+  {
+    statuses: [401, 403, 500],
+    text: /ACL token (not found|expired)|failed to parse signed token/i,
+    error: denied("token"),
+  },
   { statuses: [500], text: /Permission denied\s*$/i, error: denied("permission") },
   { statuses: [401], error: denied("token") },
   { statuses: [403], error: denied("permission") },
