@@ -169,6 +169,8 @@ build_nomad() {
 
 provide_nomad() { command -v nomad >/dev/null || provide_command nomad "$NOMAD_VERSION"; }
 
+nomad_command() { command -v nomad || echo "$nomad"; }
+
 start_nomad() {
   running nomad && return
   local url
@@ -191,7 +193,7 @@ client {
   }
 }
 HCL
-  launch nomad "$(command -v nomad || echo "$nomad")" agent -dev -config="$run/nomad.hcl"
+  launch nomad "$(nomad_command)" agent -dev -config="$run/nomad.hcl"
   until_ready Nomad "$(pid_of nomad)" "$run/nomad.log" 60 answers "$url/v1/agent/health"
 }
 
@@ -254,7 +256,9 @@ export TEST_KEYCLOAK_ADMIN='$KEYCLOAK_ADMIN'
 export TEST_KEYCLOAK_ADMIN_PASSWORD='$KEYCLOAK_ADMIN_PASSWORD'
 VARIABLES
   # Time is not taken from the suites of the required servers.
-  if (BUDGET_S=$(($(elapsed) + 1200)) && provide_nomad) && start_nomad; then echo "export TEST_NOMAD_ADDR='http://127.0.0.1:$(port_of nomad)'"; fi
+  if (BUDGET_S=$(($(elapsed) + 1200)) && provide_nomad) && start_nomad; then
+    echo "export TEST_NOMAD_ADDR='http://127.0.0.1:$(port_of nomad)' TEST_NOMAD_COMMAND='$(nomad_command)'"
+  fi
 }
 
 engine() {

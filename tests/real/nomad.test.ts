@@ -1,4 +1,4 @@
-// The scheduler's contract against a real agent: the one of TEST_NOMAD_ADDR, else a `nomad` on the PATH in dev mode,
+// The scheduler's contract against a real agent: the one of TEST_NOMAD_ADDR, else a `nomad` command in dev mode,
 // with access control off and on.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Layer, Logger, Redacted } from "effect"
@@ -57,7 +57,7 @@ else
   })
 
 if (NOMAD_COMMAND === null)
-  test.skip("the scheduler against a Nomad agent with access control: needs a `nomad` on the PATH", () => {})
+  test.skip("the scheduler against a Nomad agent with access control: needs a nomad command: set TEST_NOMAD_COMMAND, or put nomad on the PATH", () => {})
 else
   describe("the scheduler against a Nomad agent with access control", () => {
     let guarded: NomadAgent

@@ -1,4 +1,5 @@
-// A real agent in dev mode, when there is a `nomad` command: started for a suite and ended with it.
+// A real agent in dev mode, when there is a `nomad` command (TEST_NOMAD_COMMAND, or on the PATH): started for a suite and
+// ended with it.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { createServer } from "node:net"
@@ -13,7 +14,7 @@ export interface NomadAgent {
   readonly stop: () => Promise<void>
 }
 
-export const NOMAD_COMMAND = Bun.which("nomad")
+export const NOMAD_COMMAND = process.env["TEST_NOMAD_COMMAND"] ?? Bun.which("nomad")
 
 const freePort = (): Promise<number> =>
   new Promise((resolve) => {
