@@ -11,9 +11,10 @@ export interface IssuerOptions {
   readonly realm: string
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted<string>
+  /** Milliseconds a token request may take; 10000 when omitted. */
+  readonly timeoutMs?: number
 }
 
-/** Milliseconds a token request may take. */
 const TIMEOUT_MS = 10_000
 
 /** Error codes are shown and logged, so an answer may only choose among the letters RFC 6749 section 5.2 uses. */
@@ -46,7 +47,7 @@ export const tokenRequest = (options: IssuerOptions): Effect.Effect<ExchangeRequ
     url: `${base}/realms/${encodeURIComponent(realm)}/protocol/openid-connect/token`,
     headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
     body: form.toString(),
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
   })
 }
 

@@ -14,17 +14,19 @@ export interface JoseOptions extends TokenRules {
   readonly keys?: string
   /** Address of the realm's JWKS document. */
   readonly jwksUrl?: string
+  /** Milliseconds a fetch of that document may take; 5000 when absent. */
+  readonly jwksTimeoutMs?: number
   /** Verified tokens remembered at most; {@link VERIFIED_TOKENS_DEFAULT} when absent, 0 for none. */
   readonly cacheSize?: number
 }
 
 const makeKeysFor = Effect.fnUntraced(function* (
-  { keys, jwksUrl }: JoseOptions,
+  { keys, jwksUrl, jwksTimeoutMs }: JoseOptions,
   onChange: () => void,
 ): Effect.fn.Return<KeysFor, InvalidIdentitySetup, Scope.Scope> {
   if (keys !== undefined && jwksUrl !== undefined)
     return yield* new InvalidIdentitySetup({ option: "jwksUrl", rule: "must not be given beside 'keys'" })
-  if (jwksUrl !== undefined) return published(yield* followKeySet(jwksUrl, onChange))
+  if (jwksUrl !== undefined) return published(yield* followKeySet(jwksUrl, onChange, jwksTimeoutMs))
   if (keys !== undefined) return fixed(yield* readKeys(keys))
   return yield* new InvalidIdentitySetup({ option: "keys", rule: "must be given, or 'jwksUrl' instead" })
 })

@@ -15,6 +15,9 @@ export const REFRESH_S = 300
 /** Milliseconds a fetch may take. */
 const TIMEOUT_MS = 5000
 
+/** A realm publishes a handful of keys of some 2 kB; a longer answer is not read to its end. */
+const KEY_SET_BYTES_MAX = 2 ** 20
+
 /** The keys of a realm as its JWKS address publishes them, kept up to date. */
 export interface KeySet {
   /** Keys known now; empty until the first fetch succeeds. */
@@ -47,11 +50,13 @@ const checked = (address: string) => {
  *
  * @param address of the JWKS document
  * @param onChange called after the set of keys has changed
+ * @param timeoutMs milliseconds a fetch may take
  * @fails {InvalidIdentitySetup} when the address can never work
  */
 export const followKeySet = Effect.fnUntraced(function* (
   address: string,
   onChange: () => void,
+  timeoutMs = TIMEOUT_MS,
 ): Effect.fn.Return<KeySet, InvalidIdentitySetup, Scope.Scope> {
   const { url, query } = yield* checked(address)
   const one = yield* Semaphore.make(1)
@@ -79,7 +84,8 @@ export const followKeySet = Effect.fnUntraced(function* (
     url,
     ...(query === "" ? {} : { query }),
     headers: { accept: "application/json" },
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
+    bodyBytesMax: KEY_SET_BYTES_MAX,
   }).pipe(
     Effect.catchTag("ExchangeFailed", ({ kind }) => new KeysUnavailable({ reason: kind })),
     Effect.flatMap(take),
