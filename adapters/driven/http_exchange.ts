@@ -106,48 +106,55 @@ const failureOf = (request: ExchangeRequest, failure: unknown): ExchangeFailed =
   return failed(request, "network", codes.some((code) => NEVER_SENT.has(code)) ? "no" : "unknown")
 }
 
+/** What Bun's `fetch` takes beyond the standard. */
+interface RuntimeInit extends RequestInit {
+  tls?: TlsOptions
+  unix?: string
+}
+
 /**
  * ofetch's own plain fetch, on purpose: everything it would add to it is what we must not have. It would retry GETs,
  * follow redirects with our token headers, guess body types, and put the whole URL into its errors.
  */
-const open = (request: ExchangeRequest, signal: AbortSignal): Promise<Response> =>
-  ofetch.native(request.query === undefined ? request.url : `${request.url}?${request.query}`, {
-    method: request.method,
-    redirect: "manual",
-    signal,
-    ...(request.headers === undefined ? {} : { headers: request.headers }),
-    // A pooled connection that died is retried by the runtime for DELETE and PUT; a write is sent once or not at all.
-    ...(request.method === "GET" ? {} : { keepalive: false }),
-    ...(request.body === undefined ? {} : { body: request.body }),
-    ...(request.tls === undefined ? {} : { tls: request.tls }),
-    ...(request.unixSocket === undefined ? {} : { unix: request.unixSocket }),
-  })
+const open = (request: ExchangeRequest, signal: AbortSignal): Promise<Response> => {
+  const { method, url, query, headers, body, tls, unixSocket } = request
+  const init: RuntimeInit = { method, redirect: "manual", signal }
+  if (headers !== undefined) init.headers = headers
+  // A pooled connection that died is retried by the runtime for DELETE and PUT; a write is sent once or not at all.
+  if (method !== "GET") init.keepalive = false
+  if (body !== undefined) init.body = body
+  if (tls !== undefined) init.tls = tls
+  if (unixSocket !== undefined) init.unix = unixSocket
+  return ofetch.native(query === undefined ? url : `${url}?${query}`, init)
+}
 
 /** Ends an answer nobody reads. It may have ended by itself meanwhile, in whatever way: that is nobody's concern. */
 const letGo = async (response: Response): Promise<void> => {
   await response.body?.cancel().catch(() => {})
 }
 
-/** The whole body as text. A declared length lets the runtime read it in one go; else the chunks are counted. */
-const readText = async (response: Response, maxBytes: number): Promise<string> => {
-  const declared = response.headers.get("content-length")
-  if (declared !== null && !response.headers.has("content-encoding")) {
-    if (Number(declared) > maxBytes) {
-      await letGo(response)
-      throw new Oversized()
-    }
-    return response.text()
-  }
-  if (response.body === null) return ""
+const readChunks = async (body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string> => {
   const decoder = new TextDecoder()
   let text = ""
   let bytes = 0
-  for await (const chunk of response.body) {
+  for await (const chunk of body) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw new Oversized()
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()
+}
+
+/** The whole body as text. A declared length lets the runtime read it in one go; else the chunks are counted. */
+const readText = (response: Response, maxBytes: number): Promise<string> | string => {
+  const declared = response.headers.get("content-length")
+  if (declared === null || response.headers.has("content-encoding"))
+    return response.body === null ? "" : readChunks(response.body, maxBytes)
+  return Number(declared) > maxBytes
+    ? letGo(response).then(() => {
+        throw new Oversized()
+      })
+    : response.text()
 }
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400
@@ -162,21 +169,33 @@ const exchangeOnce = async (request: ExchangeRequest, signal: AbortSignal): Prom
   return { status, headers, text: await readText(response, request.bodyBytesMax ?? BODY_BYTES_MAX) }
 }
 
+/**
+ * The deadline is a plain timer of the runtime. A race between two fibers says the same, at a tenth of a short exchange's
+ * whole time.
+ */
 const sendQuietly = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, ExchangeFailed> =>
   Effect.callback<ExchangeResponse, ExchangeFailed>((resume) => {
     const connection = new AbortController()
+    const stop = (): void => {
+      clearTimeout(deadline)
+      connection.abort()
+    }
+    const deadline = setTimeout(() => {
+      stop()
+      resume(Effect.fail(failed(request, "timeout")))
+    }, request.timeoutMs)
     exchangeOnce(request, connection.signal).then(
-      (answer) => resume(Effect.succeed(answer)),
-      (failure: unknown) =>
-        resume(Effect.fail(failure instanceof ExchangeFailed ? failure : failureOf(request, failure))),
+      (answer) => {
+        clearTimeout(deadline)
+        resume(Effect.succeed(answer))
+      },
+      (failure: unknown) => {
+        clearTimeout(deadline)
+        resume(Effect.fail(failure instanceof ExchangeFailed ? failure : failureOf(request, failure)))
+      },
     )
-    return Effect.sync(() => connection.abort())
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: request.timeoutMs,
-      orElse: () => Effect.fail(failed(request, "timeout")),
-    }),
-  )
+    return Effect.sync(stop)
+  })
 
 const describeRequest = (request: ExchangeRequest, secrets: ReadonlyArray<string>) => {
   const { origin, pathname } = new URL(request.url)

@@ -13,8 +13,8 @@ interface SourceAwareJson {
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
 const INTEGER = /^-?\d+$/
-/** An integer value of 16 digits or more: rarely one that only looks like it, inside a string. */
-const LONG_INTEGER = /([:,[]\s*)(-?\d{16,})(?=\s*[,\]}])/g
+/** 2^53 has 16 digits. */
+const LONG_DIGITS = /\d{16,}/g
 /** Marks a long integer while the engine's own parser does the work; not JSON by itself when it lands inside a string. */
 const MARK = "~portolan:integer:"
 const MARK_FIRST = MARK.charCodeAt(0)
@@ -31,26 +31,65 @@ const reviveExactly: Reviver = (_key, value, context) =>
       : BigInt(context.source)
     : value
 
-const restored = (value: unknown): unknown => {
-  if (typeof value === "object") {
-    if (value !== null) restore(value as Record<string, unknown>)
-    return value
-  }
-  return typeof value === "string" && value.charCodeAt(0) === MARK_FIRST && value.startsWith(MARK)
-    ? exact(value.slice(MARK.length))
-    : value
+const isBlank = (character: string | undefined): boolean =>
+  character === " " || character === "\n" || character === "\r" || character === "\t"
+
+/** True when what stands between `start` and `end` is a whole value: rarely one that only looks like it, inside a string. */
+const isValue = (text: string, start: number, end: number): boolean => {
+  let before = start - 1
+  while (isBlank(text[before])) before--
+  if (text[before] !== ":" && text[before] !== "," && text[before] !== "[") return false
+  let after = end
+  while (isBlank(text[after])) after++
+  return text[after] === "," || text[after] === "}" || text[after] === "]"
 }
 
-/** Replaces marks by integers in place: the tree was made by the parser a moment ago and nobody else holds it. */
-const restore = (holder: Record<string, unknown> | Array<unknown>): void => {
-  if (Array.isArray(holder)) {
-    for (let index = 0; index < holder.length; index++) holder[index] = restored(holder[index])
-    return
+/** The text with every long integer as a marked string, and how many there are. */
+const marked = (text: string): { readonly text: string; readonly marks: number } => {
+  let result = ""
+  let from = 0
+  let marks = 0
+  for (const { 0: digits, index } of text.matchAll(LONG_DIGITS)) {
+    const start = text[index - 1] === "-" ? index - 1 : index
+    const end = index + digits.length
+    if (!isValue(text, start, end)) continue
+    result += `${text.slice(from, start)}"${MARK}${text.slice(start, end)}"`
+    from = end
+    marks++
   }
-  for (const key in holder) {
-    const value = holder[key]
-    const next = restored(value)
-    if (next !== value) holder[key] = next
+  return { text: marks === 0 ? text : result + text.slice(from), marks }
+}
+
+/** Puts integers back where marks stand, in place: the parser made the tree a moment ago and nobody else holds it. */
+class Restorer {
+  /** Marks still to be found: the walk ends with the last one. */
+  #left: number
+
+  constructor(marks: number) {
+    this.#left = marks
+  }
+
+  value(value: unknown): unknown {
+    if (typeof value === "object") {
+      if (value !== null) this.#members(value as Record<string, unknown>)
+      return value
+    }
+    if (typeof value !== "string" || value.charCodeAt(0) !== MARK_FIRST || !value.startsWith(MARK)) return value
+    this.#left--
+    return exact(value.slice(MARK.length))
+  }
+
+  #members(holder: Record<string, unknown> | Array<unknown>): void {
+    if (Array.isArray(holder)) {
+      for (let index = 0; index < holder.length && this.#left > 0; index++) holder[index] = this.value(holder[index])
+      return
+    }
+    for (const key in holder) {
+      if (this.#left === 0) return
+      const value = holder[key]
+      const next = this.value(value)
+      if (next !== value) holder[key] = next
+    }
   }
 }
 
@@ -66,9 +105,9 @@ export const parseLossless = (text: string): unknown => {
   if (!/\d{16}/.test(text)) return JSON.parse(text)
   if (!text.includes(MARK)) {
     try {
-      const holder = [JSON.parse(text.replace(LONG_INTEGER, `$1"${MARK}$2"`)) as unknown]
-      restore(holder)
-      if (typeof holder[0] !== "number") return holder[0]
+      const { text: markedText, marks } = marked(text)
+      const value = new Restorer(marks).value(JSON.parse(markedText))
+      if (typeof value !== "number") return value
     } catch {
       // Either the text is not JSON, or a mark fell into a string: the exact reader tells which.
     }

@@ -97,17 +97,17 @@ const makeTransport = (
       ? // A blocking query may be held a sixteenth longer than asked.
         (options.readTimeoutMs ?? READ_TIMEOUT_MS) + Math.ceil((waitMs * 17) / 16)
       : (options.writeTimeoutMs ?? WRITE_TIMEOUT_MS)
-  const exchange = (request: WireRequest): ExchangeRequest => ({
-    method: request.method,
-    url: address.url + request.path,
-    query: request.query,
-    headers: request.body === undefined ? headers : { ...headers, "content-type": "application/json" },
-    timeoutMs: deadline(request),
-    ...(request.body === undefined ? {} : { body: request.body }),
+  const always = {
+    headers,
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(address.unixSocket === undefined ? {} : { unixSocket: address.unixSocket }),
     ...(options.debug === true ? { debug: { secrets } } : {}),
-  })
+  }
+  const exchange = (request: WireRequest): ExchangeRequest => {
+    const { method, path, query, body } = request
+    const asked = { ...always, method, url: address.url + path, query, timeoutMs: deadline(request) }
+    return body === undefined ? asked : { ...asked, headers: { ...headers, "content-type": "application/json" }, body }
+  }
   /** Waiting requests (blocking queries, streams) take no slot: a few of them would hold up everything else. */
   const limited = (request: WireRequest, sent: Effect.Effect<ExchangeResponse, ExchangeFailed>) =>
     request.waitMs > 0 ? sent : slots.withPermit(sent)
