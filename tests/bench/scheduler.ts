@@ -1,6 +1,7 @@
 // What the scheduler client adds to a bare `fetch` and `JSON.parse`: bun run bench:scheduler
 // The server is a process of its own, so that its work is not ours. Bounds: 1.3 times at 2 kB, 2 times at 3 MB.
 import { createScheduler } from "../../bootstrap/scheduler.ts"
+import { median } from "./load.ts"
 
 const allocation = (index: number) => ({
   ID: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
@@ -70,11 +71,9 @@ if (process.argv[2] === "serve") {
     const pairs: Array<readonly [bare: number, ours: number]> = []
     // In turns, so that whatever else the machine does falls on both.
     for (let turn = 0; turn < 15; turn++) pairs.push([await time(rounds, bare), await time(rounds, ours)])
-    const best = (of: 0 | 1) => Math.min(...pairs.map((pair) => pair[of]))
-    const ratio = best(1) / best(0)
-    process.stdout.write(
-      `${name}: bare ${best(0).toFixed(3)} ms, client ${best(1).toFixed(3)} ms, ${ratio.toFixed(2)} times\n`,
-    )
+    const of = (which: 0 | 1) => median(pairs.map((pair) => pair[which])).toFixed(3)
+    const ratio = median(pairs.map(([theirs, ours]) => ours / theirs)).toFixed(2)
+    process.stdout.write(`${name}: bare ${of(0)} ms, client ${of(1)} ms, ${ratio} times\n`)
   }
   await scheduler.close()
   child.kill()

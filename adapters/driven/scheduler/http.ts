@@ -116,10 +116,10 @@ const makeTransport = (
     endpoint: address.unixSocket === undefined ? address.url : `unix://${address.unixSocket}`,
     mask: (text) => maskSecrets(text, secrets),
     send: (request) =>
-      limited(request, send(exchange(request))).pipe(
-        Effect.map(({ status, text, headers }) => ({ status, text, index: headers.get("x-nomad-index") })),
-        Effect.mapError((failure) => failureOf(request, failure)),
-      ),
+      Effect.mapBoth(limited(request, send(exchange(request))), {
+        onSuccess: ({ status, text, headers }) => ({ status, text, index: headers.get("x-nomad-index") }),
+        onFailure: (failure) => failureOf(request, failure),
+      }),
     open: (request) =>
       sendStreaming(exchange(request)).pipe(
         Effect.map(({ status, chunks }) => ({

@@ -124,18 +124,14 @@ export const makePort = (transport: Transport, options: WirePortOptions): Schedu
   const refused = (request: wire.WireRequest, status: number, text: string) =>
     refusalOf({ ...callOf(request), status, body: transport.mask(text).slice(0, BODY_MAX) })
 
-  const read = <A>(request: wire.WireRequest, answer: { status: number; text: string }, reading: answers.Reading<A>) =>
-    "value" in reading
-      ? Effect.succeed(reading.value)
-      : Effect.fail(
-          new errors.UnreadableAnswer({
-            ...callOf(request),
-            applied: request.method === "GET" ? "no" : "unknown",
-            status: answer.status,
-            body: transport.mask(answer.text).slice(0, SNIPPET_MAX),
-            rule: reading.rule,
-          }),
-        )
+  const unreadable = (request: wire.WireRequest, answer: Pick<WireAnswer, "status" | "text">, rule: string) =>
+    new errors.UnreadableAnswer({
+      ...callOf(request),
+      applied: request.method === "GET" ? "no" : "unknown",
+      status: answer.status,
+      body: transport.mask(answer.text).slice(0, SNIPPET_MAX),
+      rule,
+    })
 
   const send = (request: wire.WireRequest) => {
     const exchange = Effect.flatMap(transport.send(request), (answer) =>
@@ -152,12 +148,13 @@ export const makePort = (transport: Transport, options: WirePortOptions): Schedu
   }
 
   const call = <A>(request: wire.WireRequest, reader: (text: string) => answers.Reading<A>) =>
-    Effect.flatMap(send(request), (answer) =>
-      Effect.map(read(request, answer, reader(answer.text)), (value): Snapshot<A> => {
-        const index = answers.readIndex(answer.index)
-        return index === undefined ? { value } : { value, index }
-      }),
-    )
+    Effect.flatMap(send(request), (answer): Effect.Effect<Snapshot<A>, errors.SchedulerError> => {
+      const reading = reader(answer.text)
+      if (!("value" in reading)) return Effect.fail(unreadable(request, answer, reading.rule))
+      const { value } = reading
+      const index = answers.readIndex(answer.index)
+      return Effect.succeed(index === undefined ? { value } : { value, index })
+    })
 
   const change = Effect.fnUntraced(function* (request: wire.WireRequest) {
     const { value: receipt } = yield* call<JobReceipt>(request, answers.readReceipt)
@@ -181,7 +178,12 @@ export const makePort = (transport: Transport, options: WirePortOptions): Schedu
         return text.pipe(
           Stream.splitLines,
           Stream.filter((line) => line.trim() !== ""),
-          Stream.mapEffect((line) => read(request, { status, text: line }, answers.readEventLine(line))),
+          Stream.mapEffect((line) => {
+            const reading = answers.readEventLine(line)
+            return "value" in reading
+              ? Effect.succeed(reading.value)
+              : Effect.fail(unreadable(request, { status, text: line }, reading.rule))
+          }),
           Stream.filter((batch): batch is EventBatch => batch !== undefined),
         )
       }),
