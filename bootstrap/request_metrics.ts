@@ -5,18 +5,24 @@ import type { Answered } from "../adapters/driving/http/front.ts"
 /** Upper bounds of the duration histogram, seconds. */
 const DURATION_BOUNDARIES_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-const requests = Metric.counter("http_requests_total", { description: "Answered requests", incremental: true })
-const durations = Metric.histogram("http_request_duration_seconds", {
-  description: "Time from a request's arrival to its answer",
-  boundaries: DURATION_BOUNDARIES_S,
-})
+type Labels = Readonly<Record<"method" | "route" | "status", string>>
+
+// With their labels from the start: labels added later would be put into the context anew for every value.
+const requestsOf = (attributes: Labels) =>
+  Metric.counter("http_requests_total", { description: "Answered requests", incremental: true, attributes })
+const durationsOf = (attributes: Labels) =>
+  Metric.histogram("http_request_duration_seconds", {
+    description: "Time from a request's arrival to its answer",
+    boundaries: DURATION_BOUNDARIES_S,
+    attributes,
+  })
 
 const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 /** What is counted for one method, route and status. */
 interface Series {
-  readonly requests: typeof requests
-  readonly durations: typeof durations
+  readonly requests: ReturnType<typeof requestsOf>
+  readonly durations: ReturnType<typeof durationsOf>
   /** Durations not counted yet, seconds. */
   readonly waiting: Array<number>
 }
@@ -45,8 +51,8 @@ export const requestMetrics = (context: Context.Context<never> = Context.empty()
   const add = (method: string, route: string, status: number): Series => {
     const labels = { method, route, status: String(status) }
     const series: Series = {
-      requests: Metric.withAttributes(requests, labels),
-      durations: Metric.withAttributes(durations, labels),
+      requests: requestsOf(labels),
+      durations: durationsOf(labels),
       waiting: [],
     }
     const methods = known.get(route) ?? new Map<string, Map<number, Series>>()
