@@ -9,6 +9,8 @@ export interface RecordStore<F extends object> {
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   /** The record when it is in memory and certainly current; `undefined` says nothing. */
   readonly recall: (id: number) => Stored<F> | undefined
+  /** The same of a page. */
+  readonly recallPage: (page: Page) => ReadonlyArray<Stored<F>> | undefined
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
@@ -27,6 +29,8 @@ export interface RecordService<F extends object> {
   >
   /** The record when it is in memory and certainly current; `undefined` says nothing. */
   readonly recall: (id: number) => Stored<F> | undefined
+  /** The same of a page. */
+  readonly recallPage: (page: Page) => ReadonlyArray<Stored<F>> | undefined
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
@@ -49,6 +53,7 @@ export const makeRecordStore = <F extends object>(
   return {
     list: (page) => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>,
     recall: (id) => repository.recall(name, id) as Stored<F> | undefined,
+    recallPage: (page) => repository.recallPage(name, page) as ReadonlyArray<Stored<F>> | undefined,
     get: (id) => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>,
     create: (fields) => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>,
     remove: (id) => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>,
@@ -64,6 +69,7 @@ export const makeRecordService = <F extends object>(
   list: (wanted) =>
     Effect.flatMap(makePage(wanted), (page) => Effect.map(store.list(page), (records) => ({ records, page }))),
   recall: store.recall,
+  recallPage: store.recallPage,
   get: store.get,
   create: (input) => Effect.flatMap(collection.check(input), store.create),
   remove: store.remove,

@@ -24,6 +24,8 @@ export class RecordRepository extends Context.Service<
      * `undefined` says nothing about the record; only `get` knows.
      */
     readonly recall: (collection: string, id: number) => Stored | undefined
+    /** The same of a page; only `list` knows. */
+    readonly recallPage: (collection: string, page: Page) => ReadonlyArray<Stored> | undefined
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
     readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { Effect, type Layer } from "effect"
 import type { RecordsError, StoreUnavailable } from "../../domain/records/errors.ts"
-import type { Page } from "../../domain/records/page.ts"
+import { makePage, type Page } from "../../domain/records/page.ts"
 import { type Fields, RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 
 export interface RepositoryUnderTest {
@@ -75,6 +75,23 @@ export const recordRepositoryContract = ({ name, layer, keeps, remembers }: Repo
         yield* repository.remove(collection, 1)
         expect(repository.recall(collection, 1)).toBeUndefined()
         expect(repository.recall(`${collection}_other`, 2)).toBeUndefined()
+      }),
+    )
+
+    promises("recalls only the page that list() gives, and none that has changed", (repository, collection) =>
+      Effect.gen(function* () {
+        const page = yield* makePage({ start: 0, limit: 10 })
+        expect(repository.recallPage(collection, page)).toBeUndefined()
+        yield* createAll(repository, collection, 2)
+        const listed = yield* repository.list(collection, page)
+        if (remembers) expect(repository.recallPage(collection, page)).toBe(listed)
+        else expect(repository.recallPage(collection, page)).toBeUndefined()
+        expect(repository.recallPage(`${collection}_other`, page)).toBeUndefined()
+        yield* repository.create(collection, {})
+        expect(repository.recallPage(collection, page)).toBeUndefined()
+        expect(yield* repository.list(collection, page)).toHaveLength(3)
+        yield* repository.remove(collection, 1)
+        expect(repository.recallPage(collection, page)).toBeUndefined()
       }),
     )
 

@@ -200,7 +200,9 @@ describe("several processes on one file", () => {
           expect(yield* Effect.promise(() => other.ask(`has ${ours.id}`))).toBe(false)
           // Somebody else wrote: what was remembered here is no longer certainly current.
           const mine = yield* repository.create("c", {})
+          expect(yield* repository.list("c", ALL)).toBe(repository.recallPage("c", ALL) ?? [])
           yield* Effect.promise(() => other.ask("create 1"))
+          expect(repository.recallPage("c", ALL)).toBeUndefined()
           expect(repository.recall("c", mine.id)).toBeUndefined()
         }
       }),

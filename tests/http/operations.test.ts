@@ -21,6 +21,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       remove: () => call,
       count: () => call,
       recall: () => undefined,
+      recallPage: () => undefined,
       ping: call,
     }),
   )

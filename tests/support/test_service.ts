@@ -47,6 +47,10 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
       count()
       return repository.recall(...args)
     },
+    recallPage: (...args) => {
+      count()
+      return repository.recallPage(...args)
+    },
     get: through(repository.get),
     create: through(repository.create),
     remove: through(repository.remove),

@@ -34,6 +34,7 @@ export const layer = Layer.sync(RecordRepository, () => {
         return records
       }),
     recall: (name, id) => collectionOf(name).records.get(id),
+    recallPage: (name, page) => cache.of(name).page(page),
     get: (name, id) => Effect.suspend(() => found(name, collectionOf(name).records.get(id))),
     create: (name, fields) =>
       Effect.sync(() => {

@@ -99,6 +99,7 @@ export const layer = Layer.effect(
             }),
       // Another instance may have removed it a moment ago, and nothing here would know.
       recall: () => undefined,
+      recallPage: () => undefined,
       get: (collection, id) =>
         Effect.flatMap(
           run((db) => recordsOf(db, collection).findOne({ _id: id })),

@@ -64,14 +64,21 @@ export const layer = Layer.effect(
       return cache.of(collection).record(id)
     }
 
-    /** A file that cannot be looked at is `get`'s to report. */
-    const recall = (collection: string, id: number): Stored | undefined => {
-      try {
-        return remembered(collection, id)
-      } catch {
-        return undefined
-      }
+    const rememberedPage = (collection: string, page: Page): ReadonlyArray<Stored> | undefined => {
+      dropWhatIsStale()
+      return cache.of(collection).page(page)
     }
+
+    /** A file that cannot be looked at is for `get` and `list` to report. */
+    const quietly =
+      <K, A>(look: (collection: string, key: K) => A) =>
+      (collection: string, key: K): A | undefined => {
+        try {
+          return look(collection, key)
+        } catch {
+          return undefined
+        }
+      }
 
     const get = (collection: string, id: number): Stored | undefined => {
       const known = remembered(collection, id)
@@ -84,8 +91,7 @@ export const layer = Layer.effect(
     }
 
     const list = (collection: string, page: Page): ReadonlyArray<Stored> => {
-      dropWhatIsStale()
-      const known = cache.of(collection).page(page)
+      const known = rememberedPage(collection, page)
       if (known !== undefined) return known
       const rows = sql.list.all(collection, page.limit, page.start) as Array<{ id: number; body: string }>
       const records = Object.freeze(rows.map((row) => decodeRecord(row.id, row.body)))
@@ -116,7 +122,8 @@ export const layer = Layer.effect(
 
     return RecordRepository.of({
       list: (collection, page) => database.read(() => list(collection, page)),
-      recall,
+      recall: quietly(remembered),
+      recallPage: quietly(rememberedPage),
       get: (collection, id) =>
         Effect.flatMap(
           database.read(() => get(collection, id)),

@@ -61,7 +61,7 @@ const wantsExactCount = (request: Request): boolean =>
 /** Answers the request, and lets the front answer the next one to the same URL without finding the way again. */
 const bound = (request: Request, answer: BoundAnswer): Eventually<Response> => {
   requestInfo(request).bound = answer
-  return answer(request)
+  return answer.answer(request)
 }
 
 interface ListAnswer<F extends object> {
@@ -82,25 +82,38 @@ const makeHandler = <F extends object>(
   return {
     list: ({ request }) => {
       const { pathname } = new URL(request.url)
-      const page = Effect.flatMap(readPage(request.url), service.list)
-      const counted = Effect.flatMap(page, (list) => Effect.map(service.count, (total) => ({ ...list, total })))
-      return bound(request, (request) =>
-        answer<ListAnswer<F>>(request, wantsExactCount(request) ? counted : page, ({ records, page, total }) => {
-          const links = pageLinks(pathname, page, records.length)
-          return jsonResponse(request, 200, renderOnce(records), {
-            ...(links === undefined ? {} : { link: links }),
-            ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
-          })
-        }),
-      )
+      const list = Effect.flatMap(readPage(request.url), service.list)
+      const counted = Effect.flatMap(list, (answer) => Effect.map(service.count, (total) => ({ ...answer, total })))
+      // The page this URL stands for, once it was read.
+      let known: Page | undefined
+      return bound(request, {
+        recall: (request) => {
+          if (traced || known === undefined || wantsExactCount(request)) return undefined
+          const records = service.recallPage(known)
+          if (records === undefined) return undefined
+          return { body: renderOnce(records), link: pageLinks(pathname, known, records.length) }
+        },
+        answer: (request) =>
+          answer<ListAnswer<F>>(request, wantsExactCount(request) ? counted : list, ({ records, page, total }) => {
+            known = page
+            const link = pageLinks(pathname, page, records.length)
+            return jsonResponse(request, 200, renderOnce(records), {
+              ...(link === undefined ? {} : { link }),
+              ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
+            })
+          }),
+      })
     },
     get: ({ request, params }) => {
       const id = readId(params.id)
       if (id === undefined) return item(request, miss)
       const program = service.get(id)
-      return bound(request, (request) => {
-        const known = traced ? undefined : service.recall(id)
-        return known === undefined ? item(request, program) : jsonResponse(request, 200, renderOnce(known))
+      return bound(request, {
+        recall: () => {
+          const known = traced ? undefined : service.recall(id)
+          return known === undefined ? undefined : { body: renderOnce(known) }
+        },
+        answer: (request) => item(request, program),
       })
     },
     create: ({ request }) =>

@@ -1,8 +1,8 @@
 import type { Guard } from "./guard.ts"
-import { KnownUrls } from "./known_urls.ts"
+import { type KnownUrl, KnownUrls } from "./known_urls.ts"
 import { describe, INTERNAL, problemResponse } from "./problem.ts"
 import { invalidHost } from "./refusal.ts"
-import { type RequestInfo, requestInfo, shareRequestInfo } from "./request_info.ts"
+import { type Recalled, type RequestInfo, requestId, requestInfo, shareRequestInfo } from "./request_info.ts"
 
 /** One answered request, as logs and metrics see it. */
 export interface Answered {
@@ -79,7 +79,7 @@ export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Fr
     running--
     const info = requestInfo(request)
     if (info.bound !== undefined && response.status === 200 && request.method === "GET")
-      urls.add(request.url, { route: info.route, rules: info.rules, answer: info.bound })
+      urls.add(request.url, { route: info.route, rules: info.rules, bound: info.bound })
     report({
       method: request.method,
       url: request.url,
@@ -96,12 +96,27 @@ export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Fr
     return problemResponse(request, INTERNAL)
   }
 
-  /** The answer by the short way, when the URL is known and the caller is. */
-  const shortWay = (request: Request): Response | Promise<Response> | undefined => {
+  /** The way of a request whose URL and caller are known. */
+  const shortWay = (request: Request): KnownUrl | undefined => {
     const known = request.method === "GET" ? urls.get(request.url) : undefined
-    if (known === undefined || hasTwoHosts(request) || !admits(request, known.rules)) return undefined
-    requestInfo(request).route = known.route
-    return known.answer(request)
+    return known === undefined || hasTwoHosts(request) || !admits(request, known.rules) ? undefined : known
+  }
+
+  /** An answer that was at hand: nothing needs to be remembered of its request. */
+  const atHand = (request: Request, { route }: KnownUrl, startedAt: number, { body, link }: Recalled): Response => {
+    running--
+    const id = requestId(request)
+    const headers = { "content-type": "application/json", "x-request-id": id }
+    const response = new Response(body, { status: 200, headers: link === undefined ? headers : { ...headers, link } })
+    report({
+      method: "GET",
+      url: request.url,
+      route: route ?? UNMATCHED,
+      status: 200,
+      durationMs: performance.now() - startedAt,
+      requestId: id,
+    })
+    return response
   }
 
   const longWay = (request: Request): Response | Promise<Response> => {
@@ -115,7 +130,11 @@ export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Fr
       const startedAt = performance.now()
       running++
       try {
-        const response = shortWay(request) ?? longWay(request)
+        const known = shortWay(request)
+        const recalled = known?.bound.recall(request)
+        if (known !== undefined && recalled !== undefined) return atHand(request, known, startedAt, recalled)
+        if (known !== undefined) requestInfo(request).route = known.route
+        const response = known === undefined ? longWay(request) : known.bound.answer(request)
         if (response instanceof Promise)
           return response.then(
             (answer) => finish(request, startedAt, answer),

@@ -5,7 +5,7 @@ import type { BoundAnswer } from "./request_info.ts"
 export interface KnownUrl {
   readonly route: string | undefined
   readonly rules: ReadonlyArray<Access>
-  readonly answer: BoundAnswer
+  readonly bound: BoundAnswer
 }
 
 const URLS_MAX = 10_000

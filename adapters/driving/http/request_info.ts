@@ -1,8 +1,19 @@
 import type { Access } from "../../../domain/identity/claims.ts"
 import type { Eventually } from "./answer.ts"
 
+/** A 200 at hand. */
+export interface Recalled {
+  readonly body: string
+  /** The `Link` header. */
+  readonly link?: string | undefined
+}
+
 /** Answers any request to one URL: the handler with everything already read from the URL. */
-export type BoundAnswer = (request: Request) => Eventually<Response>
+export interface BoundAnswer {
+  /** The 200 when it is at hand; `undefined` says nothing, {@link answer} decides. */
+  readonly recall: (request: Request) => Recalled | undefined
+  readonly answer: (request: Request) => Eventually<Response>
+}
 
 /** What the service knows of a running request beside the request itself. */
 export interface RequestInfo {
@@ -26,13 +37,17 @@ const INFO = Symbol("portolan.request_info")
 
 type Carrier = Request & { [INFO]?: RequestInfo }
 
+/** The caller's request id when it may be repeated, else a new one. Only {@link requestInfo} remembers which. */
+export const requestId = (request: Request): string => {
+  const given = request.headers.get("x-request-id")
+  return given !== null && REQUEST_ID_REGEXP.test(given) ? given : crypto.randomUUID()
+}
+
 /** The info of this request, made at first use. */
 export const requestInfo = (request: Carrier): RequestInfo => {
   const known = request[INFO]
   if (known !== undefined) return known
-  const given = request.headers.get("x-request-id")
-  const id = given !== null && REQUEST_ID_REGEXP.test(given) ? given : crypto.randomUUID()
-  const info: RequestInfo = { id, route: undefined, rules: NO_RULES, bound: undefined }
+  const info: RequestInfo = { id: requestId(request), route: undefined, rules: NO_RULES, bound: undefined }
   request[INFO] = info
   return info
 }
