@@ -197,9 +197,13 @@ HCL
   until_ready Nomad "$(pid_of nomad)" "$run/nomad.log" 60 answers "$url/v1/agent/health"
 }
 
-## Chromium: a command that the suites start themselves
+## Commands that the suites start themselves
 
 provide_chromium() { command -v chromium >/dev/null || install_package chromium; }
+
+provide_compose() {
+  docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || install_package docker-compose
+}
 
 ## Docker
 
@@ -237,6 +241,7 @@ DOCKERFILE
 
 up() {
   provide_chromium
+  provide_compose
   provide_mongodb
   provide_keycloak
   say "MongoDB (FerretDB $FERRETDB_VERSION): starting"

@@ -2,10 +2,10 @@
 // set, Docker starts it once for all suites; without either its suites are skipped, or fail under REQUIRE_REAL=1.
 import { readFileSync } from "node:fs"
 import { Glob } from "bun"
-import { CHROMIUM, type Environment, KEYCLOAK, MONGODB, NOMAD, withCommand } from "./support/real_servers.ts"
+import { CHROMIUM, COMPOSE, type Environment, KEYCLOAK, MONGODB, NOMAD, withCommand } from "./support/real_servers.ts"
 import { runTests } from "./support/test_run.ts"
 
-const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM]
+const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM, COMPOSE]
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const asked = process.argv.slice(2).map((name) => name.toLowerCase())
@@ -36,9 +36,9 @@ for (const server of chosen) {
     print(`${server.name}: from ${variable}`)
     continue
   }
-  if (server.commands !== undefined) {
-    const command = withCommand(server, environment)[variable]
-    print(`${server.name}: ${command ?? `none: neither ${variable} nor ${server.commands.join(" or ")} on the PATH`}`)
+  if (server.command !== undefined) {
+    const found = withCommand(server, environment)[variable]
+    print(`${server.name}: ${found ?? `none: set ${variable}, or put ${server.command.name} on the PATH`}`)
     continue
   }
   const startedAt = performance.now()

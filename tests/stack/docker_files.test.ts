@@ -9,6 +9,7 @@ import { type Line, routesOf, type Variant } from "../../domain/gateway/route_pr
 import { STACK_DEFAULTS, type StackOptions } from "../../domain/gateway/stack_options.ts"
 import { dockerFiles } from "../../stack/docker/files.ts"
 import type { StackState } from "../../stack/state.ts"
+import { COMPOSE, realSuite } from "../support/real_servers.ts"
 import { KEYS } from "../support/tokens.ts"
 
 const ROOT = join(import.meta.dir, "../..")
@@ -39,10 +40,6 @@ const COMBINATIONS: ReadonlyArray<readonly [Line, Variant, StackOptions["databas
   ["2.8", "variant", "cassandra"],
   ["3.9", "standard", "off"],
 ]
-
-const compose = ["docker compose", "docker-compose"].find(
-  (words) => Bun.spawnSync(["sh", "-c", `${words} version`], { stdout: "ignore", stderr: "ignore" }).exitCode === 0,
-)
 
 interface KongRoute {
   readonly name: string
@@ -101,19 +98,18 @@ for (const [line, variant, database] of COMBINATIONS)
       for (const word of Object.values(SECRETS)) expect(shown).not.toContain(word)
     })
 
-    const name = `${compose ?? "docker compose"} takes the document`
-    if (compose === undefined) test.skip(`${name} (Docker's compose is not installed)`, () => {})
-    else
-      test(name, () => {
+    realSuite(COMPOSE, "Docker's compose", ({ command }) => {
+      test("takes the document", () => {
         const here = join(folder, `${line}-${variant}-${database}`)
         for (const [path, text] of files) {
           mkdirSync(dirname(join(here, path)), { recursive: true })
           writeFileSync(join(here, path), text)
         }
-        const ran = Bun.spawnSync(["sh", "-c", `${compose} -f compose.yml config`], { cwd: here })
+        const ran = Bun.spawnSync(["sh", "-c", `${command} -f compose.yml config`], { cwd: here })
         expect([ran.exitCode, ran.stderr.toString()]).toEqual([0, expect.any(String)])
         expect(parse(ran.stdout.toString())).toHaveProperty("services.gateway")
       })
+    })
   })
 
 test("the realm has what its provider needs to hand out tokens", () => {

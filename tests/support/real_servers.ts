@@ -9,8 +9,8 @@ export interface RealServer<A> {
   readonly name: string
   /** Variables that must all be set; the first one is the address. */
   readonly variables: readonly [address: string, ...more: ReadonlyArray<string>]
-  /** Commands that are the server themselves: the first one on the PATH stands in for an address that is not set. */
-  readonly commands?: ReadonlyArray<string>
+  /** How to find a server that is a command when no variable names it. */
+  readonly command?: { readonly name: string; readonly find: (path: string) => string | undefined }
   /** Whether REQUIRE_REAL=1 turns a skip into a failure. */
   readonly required: boolean
   readonly read: (environment: Environment) => A
@@ -46,6 +46,11 @@ export interface NomadServer {
 
 export interface Chromium {
   readonly executablePath: string
+}
+
+export interface Compose {
+  /** For a shell. */
+  readonly command: string
 }
 
 /** @param url one or more hosts; whoever logged in against its database, or `admin`, goes on doing so */
@@ -129,9 +134,28 @@ export const NOMAD: RealServer<NomadServer> = {
 export const CHROMIUM: RealServer<Chromium> = {
   name: "Chromium",
   variables: ["TEST_CHROMIUM"],
-  commands: ["chromium", "chromium-browser", "google-chrome"],
+  command: {
+    name: "chromium",
+    find: (PATH) =>
+      ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name, { PATH })).find(Boolean) ??
+      undefined,
+  },
   required: true,
   read: (environment) => ({ executablePath: environment["TEST_CHROMIUM"] ?? "" }),
+}
+
+const runs = (command: string, PATH: string): boolean =>
+  Bun.spawnSync(["sh", "-c", `${command} version`], { env: { PATH }, stdio: ["ignore", "ignore", "ignore"] }).success
+
+export const COMPOSE: RealServer<Compose> = {
+  name: "Compose",
+  variables: ["TEST_COMPOSE"],
+  command: {
+    name: "docker-compose",
+    find: (PATH) => ["docker compose", "docker-compose"].find((command) => runs(command, PATH)),
+  },
+  required: true,
+  read: (environment) => ({ command: environment["TEST_COMPOSE"] ?? "" }),
 }
 
 export type Presence<A> =
@@ -142,8 +166,7 @@ export type Presence<A> =
 export const withCommand = (server: RealServer<unknown>, environment: Environment): Environment => {
   const [address] = server.variables
   if (environment[address]) return environment
-  const PATH = environment["PATH"] ?? ""
-  const command = server.commands?.map((name) => Bun.which(name, { PATH })).find((path) => path !== null)
+  const command = server.command?.find(environment["PATH"] ?? "")
   return command === undefined ? environment : { ...environment, [address]: command }
 }
 
@@ -152,8 +175,9 @@ export const presence = <A>(server: RealServer<A>, given: Environment): Presence
   const environment = withCommand(server, given)
   const unset = server.variables.filter((variable) => (environment[variable] ?? "") === "")
   if (unset.length === 0) return { kind: "there", server: server.read(environment) }
-  const [command] = server.commands ?? []
-  const otherwise = command ? `put ${command} on the PATH` : "let `bun run check:real` start one in Docker"
+  const otherwise = server.command
+    ? `put ${server.command.name} on the PATH`
+    : "let `bun run check:real` start one in Docker"
   return {
     kind: server.required && environment["REQUIRE_REAL"] === "1" ? "missing" : "skipped",
     reason: `needs ${server.name}: set ${unset.join(", ")}, or ${otherwise}`,
