@@ -1,4 +1,4 @@
-import { Context, Layer, ManagedRuntime } from "effect"
+import { Context, Effect, Layer, ManagedRuntime } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
 import { makeAnswerer } from "../adapters/driving/http/answer.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
@@ -57,8 +57,9 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const runtime = ManagedRuntime.make(Layer.provideMerge(layers, log.layer))
   const context = await runtime.context()
   const repository = Context.get(context, RecordRepository)
+  const verifier = Context.get(context, TokenVerifier)
   const answerer = makeAnswerer(context, options.telemetry !== undefined)
-  const guard = makeGuard(Context.get(context, TokenVerifier), answerer)
+  const guard = makeGuard(verifier, answerer)
   const metrics = requestMetrics(context)
 
   const setups = new Map(
@@ -70,7 +71,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       requestId,
       failure: failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure),
     })
-  const health = () => healthRoutes(repository.ping, answerer)
+  const health = () => healthRoutes(Effect.andThen(repository.ping, verifier.ready), answerer)
   const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, answerer))
 
   const app = makeApp({

@@ -20,5 +20,7 @@ export class TokenVerifier extends Context.Service<
      * @param nowS seconds since the epoch
      */
     readonly recall: (token: string, nowS: number) => Claims | undefined
+    /** Succeeds when tokens can be judged now, at once; used by readiness. */
+    readonly ready: Effect.Effect<void, KeysUnavailable>
   }
 >()("portolan/domain/identity/TokenVerifier") {}

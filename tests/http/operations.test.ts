@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
 import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
+import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { StoreUnavailable } from "../../domain/records/errors.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { expectProblem } from "../support/expect_problem.ts"
@@ -83,6 +84,13 @@ describe("health", () => {
     await expectProblem(response, 503, "STORE_UNAVAILABLE")
     expect(text).not.toContain("db.internal")
   })
+})
+
+test("a process that never saw its realm's keys is live, but not ready", async () => {
+  const service = await startService({ verifier: joseVerifier.layer({ jwksUrl: "http://127.0.0.1:1/certs" }) })
+  expect((await fetch(`${service.url}/health/live`)).status).toBe(200)
+  await expectProblem(await fetch(`${service.url}/health/ready`), 503, "KEYS_UNAVAILABLE")
+  await service.stop()
 })
 
 describe("the store is away", () => {

@@ -20,14 +20,22 @@ export interface JoseOptions extends TokenRules {
   readonly cacheSize?: number
 }
 
-const makeKeysFor = Effect.fnUntraced(function* (
+interface Keys {
+  readonly keysFor: KeysFor
+  readonly ready: TokenVerifier["Service"]["ready"]
+}
+
+const makeKeys = Effect.fnUntraced(function* (
   { keys, jwksUrl, jwksTimeoutMs }: JoseOptions,
   onChange: () => void,
-): Effect.fn.Return<KeysFor, InvalidIdentitySetup, Scope.Scope> {
+): Effect.fn.Return<Keys, InvalidIdentitySetup, Scope.Scope> {
   if (keys !== undefined && jwksUrl !== undefined)
     return yield* new InvalidIdentitySetup({ option: "jwksUrl", rule: "must not be given beside 'keys'" })
-  if (jwksUrl !== undefined) return published(yield* followKeySet(jwksUrl, onChange, jwksTimeoutMs))
-  if (keys !== undefined) return fixed(yield* readKeys(keys))
+  if (jwksUrl !== undefined) {
+    const set = yield* followKeySet(jwksUrl, onChange, jwksTimeoutMs)
+    return { keysFor: published(set), ready: set.ready }
+  }
+  if (keys !== undefined) return { keysFor: fixed(yield* readKeys(keys)), ready: Effect.void }
   return yield* new InvalidIdentitySetup({ option: "keys", rule: "must be given, or 'jwksUrl' instead" })
 })
 
@@ -37,7 +45,7 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
     return yield* new InvalidIdentitySetup({ option: "cacheSize", rule: "must be a whole number from 0" })
   const rules = yield* makeTokenRules(options)
   let verified = new VerifiedTokens(cacheSize)
-  const keysFor = yield* makeKeysFor(options, () => {
+  const { keysFor, ready } = yield* makeKeys(options, () => {
     verified = new VerifiedTokens(cacheSize)
   })
 
@@ -53,6 +61,7 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions) {
   })
 
   return TokenVerifier.of({
+    ready,
     recall: (token, nowS) => verified.get(token, nowS),
     verify: (token) =>
       Effect.clockWith((clock) => {

@@ -22,6 +22,8 @@ const KEY_SET_BYTES_MAX = 2 ** 20
 export interface KeySet {
   /** Keys known now; empty until the first fetch succeeds. */
   readonly known: () => ReadonlyArray<RealmKey>
+  /** Fails while no key is known, with what became of the last fetch; fetches nothing. */
+  readonly ready: Effect.Effect<void, KeysUnavailable>
   /**
    * Fetches again, unless that was done a moment ago. Concurrent callers share one fetch.
    *
@@ -112,13 +114,18 @@ export const followKeySet = Effect.fnUntraced(function* (
       Effect.forkScoped({ startImmediately: true }),
     )
 
+  const ready = Effect.suspend(() =>
+    known.length > 0 ? Effect.void : Effect.fail(new KeysUnavailable({ reason: lastFailure })),
+  )
+
   return {
     known: () => known,
+    ready,
     refresh: Effect.gen(function* () {
       const seen = fetches
       // Whoever waited for another's fetch is served by it.
       yield* one.withPermits(1)(Effect.suspend(() => (fetches === seen ? fetchUnlessRecent() : Effect.void)))
-      if (known.length === 0) return yield* new KeysUnavailable({ reason: lastFailure })
+      yield* ready
     }),
   }
 })

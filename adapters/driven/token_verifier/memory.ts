@@ -18,6 +18,7 @@ export const layer = (tokens: ReadonlyMap<string, Claims>): Layer.Layer<TokenVer
         const nowS = (yield* Clock.currentTimeMillis) / 1000
         return nowS < claims.expiresAt ? claims : yield* new Unauthenticated({ reason: "expired" })
       }),
+      ready: Effect.void,
       recall: (token, nowS) => {
         const claims = tokens.get(token)
         return claims !== undefined && nowS < claims.expiresAt ? claims : undefined

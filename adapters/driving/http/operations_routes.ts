@@ -1,15 +1,17 @@
 import type { Effect } from "effect"
 import { Elysia } from "elysia"
-import type { StoreUnavailable } from "../../../domain/records/errors.ts"
 import { type Answerer, jsonResponse } from "./answer.ts"
+import type { ServiceError } from "./problem.ts"
 import { requestInfo } from "./request_info.ts"
 
 const HIDDEN = { detail: { hide: true } } as const
 
 /**
- * `/health/live`: the process answers. `/health/ready`: the store answers too, else 503 with `Retry-After`.
+ * `/health/live`: the process answers. `/health/ready`: it can do its work too, else 503 with `Retry-After`.
+ *
+ * @param ready fails with what is missing
  */
-export const healthRoutes = (ready: Effect.Effect<void, StoreUnavailable>, answerer: Answerer) =>
+export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, answerer: Answerer) =>
   new Elysia({ prefix: "/health" })
     .get("/live", ({ request }) => jsonResponse(request, 200, '{"status":"live"}'), HIDDEN)
     .get(

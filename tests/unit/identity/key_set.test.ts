@@ -47,7 +47,11 @@ const setUp = Effect.fnUntraced(function* (first: Answer | undefined, jwksTimeou
       Effect.catchTag("Unauthenticated", ({ reason }) => Effect.succeed(reason)),
       Effect.catchTag("KeysUnavailable", ({ reason }) => Effect.succeed(`no keys: ${reason}`)),
     )
-  return { realm, seen: server.seen, verifier, says }
+  const ready = verifier.ready.pipe(
+    Effect.as("ready"),
+    Effect.catchTag("KeysUnavailable", ({ reason }) => Effect.succeed(`no keys: ${reason}`)),
+  )
+  return { realm, seen: server.seen, verifier, says, ready }
 })
 
 describe("J40, J42 a published key set", () => {
@@ -129,8 +133,9 @@ describe("J40, J42 a published key set", () => {
   ] as const)
     effectTest(`gives no verdict while the realm ${title}, and one as soon as it is back`, () =>
       Effect.gen(function* () {
-        const { realm, says, seen } = yield* setUp(answer)
+        const { realm, says, seen, ready } = yield* setUp(answer)
         equal(yield* says(tokenOf("realm")), `no keys: ${reason}`)
+        equal(yield* ready, `no keys: ${reason}`)
         realm.answer = publishing("realm")
         const before = seen.length
         yield* TestClock.adjust("1 seconds")
@@ -155,12 +160,13 @@ describe("J40, J42 a published key set", () => {
 
   effectTest("keeps working with known keys while the realm is away", () =>
     Effect.gen(function* () {
-      const { realm, says, seen } = yield* setUp(publishing("realm"))
+      const { realm, says, seen, ready } = yield* setUp(publishing("realm"))
       equal(yield* says(tokenOf("realm")), "accepted")
       realm.answer = AWAY
       yield* TestClock.adjust(`${REFRESH_S} seconds`)
       yield* until(() => seen.length === 2)
       equal(yield* says(tokenOf("realm", "realm", { jti: "never seen" })), "accepted")
+      equal(yield* ready, "ready")
       equal(yield* says(tokenOf("other")), "signature")
     }),
   )
