@@ -193,7 +193,8 @@ client {
   }
 }
 HCL
-  launch nomad "$(nomad_command)" agent -dev -config="$run/nomad.hcl"
+  # What the agent leaves behind is below the folder of this run.
+  TMPDIR=$run launch nomad "$(nomad_command)" agent -dev -config="$run/nomad.hcl"
   until_ready Nomad "$(pid_of nomad)" "$run/nomad.log" 60 answers "$url/v1/agent/health"
 }
 
@@ -276,8 +277,12 @@ engine() {
 }
 
 down() {
-  local name
+  local name mounted
   for name in mongodb keycloak nomad docker; do end TERM "$name"; done
+  # An agent that ends leaves the secrets of its allocations mounted.
+  while read -r _ mounted _; do
+    case $mounted in "$run"/*) umount --lazy "$mounted" || true ;; esac
+  done </proc/mounts
 }
 
 case "${1:-} ${2:-}" in

@@ -1,6 +1,6 @@
 // A real agent in dev mode, when there is a `nomad` command (TEST_NOMAD_COMMAND, or on the PATH): started for a suite and
 // ended with it.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -45,6 +45,15 @@ const configuration = (
   },
 })
 
+/** An agent that ends leaves the secrets of its allocations mounted, and the folders below them cannot be removed. */
+const unmountBelow = (folder: string): void => {
+  if (!existsSync("/proc/mounts")) return
+  const points = readFileSync("/proc/mounts", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[1] ?? "")
+  for (const point of points) if (point.startsWith(`${folder}/`)) Bun.spawnSync(["umount", "--lazy", point])
+}
+
 const until = async <A>(look: () => Promise<A | undefined>, seconds: number): Promise<A> => {
   for (let tries = 0; tries < seconds * 10; tries++) {
     const found = await look().catch(() => undefined)
@@ -73,6 +82,7 @@ export const startNomad = async ({ acl }: { readonly acl: boolean }): Promise<No
   writeFileSync(join(folder, "agent.json"), JSON.stringify(configuration(ports, acl)))
   const agent = Bun.spawn([NOMAD_COMMAND ?? "nomad", "agent", "-dev", "-config", join(folder, "agent.json")], {
     cwd: folder,
+    env: { ...process.env, TMPDIR: folder },
     stdio: ["ignore", "ignore", "ignore"],
   })
   const url = `http://127.0.0.1:${ports.http}`
@@ -80,6 +90,7 @@ export const startNomad = async ({ acl }: { readonly acl: boolean }): Promise<No
     agent.kill("SIGINT")
     await Promise.race([agent.exited, Bun.sleep(5000).then(() => agent.kill("SIGKILL"))])
     await agent.exited
+    unmountBelow(folder)
     rmSync(folder, { recursive: true, force: true })
   }
   const bootstrap = () =>
