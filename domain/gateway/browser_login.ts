@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import type { KeysUnavailable } from "../identity/errors.ts"
 import { SignedTokens } from "../identity/signed_tokens.ts"
-import { judgeIdToken } from "./bearer_guard.ts"
+import { judgeSigned } from "./bearer_guard.ts"
 import { BrowserSessions, type PendingLogin, type Session } from "./browser_sessions.ts"
 import { CodeExchange, type ProviderUnavailable } from "./code_exchange.ts"
 import { cookieNames, setCookie } from "./cookies.ts"
@@ -106,7 +106,7 @@ const readQuery = (query: string): ReadonlyMap<string, string> | undefined => {
 /** Judges the ID token of a login; `undefined` when it is not the answer to what was asked. */
 const sessionFrom = Effect.fnUntraced(function* (idToken: string, nonce: string, settings: GatewaySettings) {
   const claims = yield* Effect.flatMap((yield* SignedTokens).open(idToken), (signed) =>
-    judgeIdToken(signed, settings),
+    judgeSigned(signed, { kind: "id" }, settings),
   ).pipe(Effect.catchTag("Unauthenticated", () => Effect.succeed(undefined)))
   if (claims === undefined || claims["nonce"] !== nonce) return undefined
   const session: Session = { claims, idToken, expiresAt: (yield* nowS) + SESSION_S }

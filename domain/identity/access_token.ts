@@ -66,7 +66,7 @@ const refusedByParties = (payload: TokenObject, rules: TokenRules): RefusalReaso
 }
 
 /**
- * Judges what a token says, once its signature holds, as a token of the realm: an access token unless the rules want another kind.
+ * Why a token whose signature holds is no token of the realm: an access token unless the rules want another kind.
  *
  * `sub`, `iat`, `jti`, `kid` and `azp` are not required: lightweight tokens lack them.
  *
@@ -74,8 +74,24 @@ const refusedByParties = (payload: TokenObject, rules: TokenRules): RefusalReaso
  * @param header the protected header; its `typ` takes part in the kind of the token
  * @param rules what the setup asks for
  * @param nowS seconds since the epoch
- * @fails {Unauthenticated} on the wrong kind, a bound token, `exp`/`nbf`/`iat` of a wrong type or out of time, issuer, audience
+ * @returns `undefined` when it is one; else the wrong kind, a bound token, `exp`/`nbf`/`iat` of a wrong type or out of
+ * time, issuer, audience
  * @see seed section 5; RFC 7519 section 4.1; RFC 8725
+ */
+export const refusedByClaims = (
+  payload: TokenObject,
+  header: TokenObject,
+  rules: TokenRules,
+  nowS: number,
+): RefusalReason | undefined =>
+  refusedByTime(payload, rules.clockToleranceS ?? 0, nowS) ??
+  refusedByParties(payload, rules) ??
+  refusedByKind(kindOf(header, payload), rules)
+
+/**
+ * Judges what a token says by {@link refusedByClaims}, with the same parameters.
+ *
+ * @fails {Unauthenticated} with the reason
  */
 export const judgeClaims = (
   payload: TokenObject,
@@ -83,10 +99,7 @@ export const judgeClaims = (
   rules: TokenRules,
   nowS: number,
 ): Effect.Effect<Claims, Unauthenticated> => {
-  const refused =
-    refusedByTime(payload, rules.clockToleranceS ?? 0, nowS) ??
-    refusedByParties(payload, rules) ??
-    refusedByKind(kindOf(header, payload), rules)
+  const refused = refusedByClaims(payload, header, rules, nowS)
   if (refused !== undefined) return refuse(refused)
   const { sub, exp } = payload
   return Effect.succeed({

@@ -71,15 +71,20 @@ export const upstreamHeaders = (
 
 /** Makes the upstream's answer the gateway's: nothing of its connection, and no cookies named like ours. */
 export const cleanAnswer = ({ headers }: Response, publicUrl: string): void => {
-  const connection = headers.get("connection")
-  if (connection !== null) for (const name of namesIn(connection)) headers.delete(name)
-  for (const name of HOP_BY_HOP) headers.delete(name)
-  const cookies = headers.getSetCookie()
-  if (cookies.length > 0) {
+  const gone: Array<string> = []
+  let cookies = false
+  // One look at what there is costs less than asking for each name there may be.
+  headers.forEach((value, name) => {
+    if (name === "connection") gone.push(...namesIn(value))
+    if (name === "set-cookie") cookies = true
+    if (HOP_BY_HOP.has(name)) gone.push(name)
+  })
+  for (const name of gone) headers.delete(name)
+  if (cookies) {
     const ours = Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
+    const theirs = headers.getSetCookie().filter((cookie) => !ours.some((name) => cookie.trimStart().startsWith(name)))
     headers.delete("set-cookie")
-    for (const cookie of cookies)
-      if (!ours.some((name) => cookie.trimStart().startsWith(name))) headers.append("set-cookie", cookie)
+    for (const cookie of theirs) headers.append("set-cookie", cookie)
   }
   headers.append("via", "1.1 portolan")
 }
