@@ -169,6 +169,9 @@ const exchangeOnce = async (request: ExchangeRequest, signal: AbortSignal): Prom
   return { status, headers, text: await readText(response, request.bodyBytesMax ?? BODY_BYTES_MAX) }
 }
 
+/** Longest time a timer can be set to, milliseconds: 24.8 days. A longer one would end at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
 /**
  * The deadline is a plain timer of the runtime. A race between two fibers says the same, at a tenth of a short exchange's
  * whole time.
@@ -180,10 +183,13 @@ const sendQuietly = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, 
       clearTimeout(deadline)
       connection.abort()
     }
-    const deadline = setTimeout(() => {
-      stop()
-      resume(Effect.fail(failed(request, "timeout")))
-    }, request.timeoutMs)
+    const deadline = setTimeout(
+      () => {
+        stop()
+        resume(Effect.fail(failed(request, "timeout")))
+      },
+      Math.min(request.timeoutMs, TIMER_MS_MAX),
+    )
     exchangeOnce(request, connection.signal).then(
       (answer) => {
         clearTimeout(deadline)

@@ -246,6 +246,12 @@ describe("deadlines", () => {
     expect(unhandled).toEqual([])
   })
 
+  test("a deadline further away than any timer reaches is none", async () => {
+    const { url } = await rawServer((socket) => void setTimeout(() => socket.write(whole(JOB)), 50))
+    const { ID } = await client(url, { readTimeoutMs: Number.MAX_SAFE_INTEGER }).getDefinition("j")
+    expect(ID).toBe("j")
+  })
+
   test("54: a body that drips ends at the deadline", async () => {
     const { url, seen } = await rawServer((socket) => {
       socket.write(http("", "Transfer-Encoding: chunked"))

@@ -104,7 +104,6 @@ export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Fr
 
   /** An answer that was at hand: nothing needs to be remembered of its request. */
   const atHand = (request: Request, { route }: KnownUrl, startedAt: number, { body, link }: Recalled): Response => {
-    running--
     const id = requestId(request)
     const headers = { "content-type": "application/json", "x-request-id": id }
     const response = new Response(body, { status: 200, headers: link === undefined ? headers : { ...headers, link } })
@@ -116,6 +115,7 @@ export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Fr
       durationMs: performance.now() - startedAt,
       requestId: id,
     })
+    running--
     return response
   }
 
