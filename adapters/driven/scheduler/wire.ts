@@ -17,29 +17,17 @@ export interface WireRequest {
   readonly waitMs: number
 }
 
-type Parameter = readonly [name: string, value: string]
+const placeQuery = ({ region, namespace }: Place): string =>
+  `region=${encodeURIComponent(region)}${namespace === undefined ? "" : `&namespace=${encodeURIComponent(namespace)}`}`
 
-const encodeQuery = (parameters: ReadonlyArray<Parameter>): string =>
-  parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")
-
-const placeParameters = ({ region, namespace }: Place): ReadonlyArray<Parameter> => [
-  ["region", region],
-  ...(namespace === undefined ? [] : [["namespace", namespace] as const]),
-]
-
-const pollParameters = (poll: BlockingQuery | undefined): ReadonlyArray<Parameter> =>
-  poll === undefined
-    ? []
-    : [
-        ["index", String(poll.index)],
-        ["wait", `${poll.waitMs}ms`],
-      ]
+const pollQuery = (poll: BlockingQuery | undefined): string =>
+  poll === undefined ? "" : `&index=${encodeURIComponent(String(poll.index))}&wait=${poll.waitMs}ms`
 
 const get = (operation: Operation, path: string, place: Place, poll?: BlockingQuery): WireRequest => ({
   operation,
   method: "GET",
   path,
-  query: encodeQuery([...placeParameters(place), ...pollParameters(poll)]),
+  query: placeQuery(place) + pollQuery(poll),
   waitMs: poll?.waitMs ?? 0,
 })
 
@@ -47,7 +35,7 @@ const post = (operation: Operation, path: string, place: Place, body: unknown): 
   operation,
   method: "POST",
   path,
-  query: encodeQuery(placeParameters(place)),
+  query: placeQuery(place),
   body: stringifyLossless(body),
   waitMs: 0,
 })
@@ -79,7 +67,7 @@ export const deleteJob = (at: JobAt & { readonly purge: boolean }): WireRequest 
   operation: "deleteJob",
   method: "DELETE",
   path: job(at.jobId),
-  query: encodeQuery([["purge", String(at.purge)], ...placeParameters(at)]),
+  query: `purge=${at.purge}&${placeQuery(at)}`,
   waitMs: 0,
 })
 
@@ -93,11 +81,11 @@ export const events = (subscription: EventSubscription): WireRequest => ({
   operation: "events",
   method: "GET",
   path: "/v1/event/stream",
-  query: encodeQuery([
-    ...placeParameters(subscription),
-    ["index", String(subscription.index ?? 0)],
-    ...subscription.topics.map((topic) => ["topic", topic] as const),
-  ]),
+  query: [
+    placeQuery(subscription),
+    `index=${subscription.index ?? 0}`,
+    ...subscription.topics.map((topic) => `topic=${encodeURIComponent(topic)}`),
+  ].join("&"),
   waitMs: 0,
 })
 
