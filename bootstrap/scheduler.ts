@@ -151,10 +151,8 @@ export const createScheduler = (options: SchedulerOptions): Scheduler => {
   const runtime = ManagedRuntime.make(layersOf(options))
   // A journal that cannot be opened is every call's error; here nobody is waiting for it.
   if (options.journalPath !== undefined) runtime.context().catch(() => {})
-  const place = (region = "") => ({
-    region,
-    ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
-  })
+  const { namespace } = options
+  const place = (region = "") => (namespace === undefined ? { region } : { region, namespace })
   const run = <A, E>(program: Effect.Effect<A, E, Services>): Promise<A> => runtime.runPromise(program)
   const silently = (program: Effect.Effect<unknown, unknown, Services>) => run(Effect.asVoid(program))
   const close = () => runtime.dispose()
