@@ -20,7 +20,8 @@ export interface ExchangeRequest {
   readonly url: string
   /** Query, already encoded, without `?`. It may hold secrets and never appears in an error or a log. */
   readonly query?: string
-  readonly headers?: Readonly<Record<string, string>>
+  /** Whoever sends the same ones every time makes a `Headers` of them once. */
+  readonly headers?: Readonly<Record<string, string>> | Headers
   readonly body?: string
   /** Deadline in milliseconds over the whole exchange: connection, headers and body. */
   readonly timeoutMs: number
@@ -211,7 +212,7 @@ const describeRequest = (request: ExchangeRequest, secrets: ReadonlyArray<string
       `${origin}${pathname}${request.query === undefined ? "" : `?${maskQuery(request.query)}`}`,
       secrets,
     ),
-    headers: maskHeaders(Object.entries(request.headers ?? {})),
+    headers: maskHeaders(new Headers(request.headers)),
     body: maskSecrets(JSON.stringify(maskBody(request.body ?? "")), secrets),
   }
 }

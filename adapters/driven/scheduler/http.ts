@@ -61,12 +61,13 @@ export const checkOptions = Effect.fnUntraced(function* (options: HttpSchedulerO
 })
 
 /** Both names: the seed's, and the one a real agent reads. None at all without a token. */
-const headersOf = (address: AgentAddress, token: string): Readonly<Record<string, string>> => ({
-  accept: "application/json",
-  "user-agent": "portolan",
-  ...(token === "" ? {} : { "x-scheduler-token": token, "x-nomad-token": token }),
-  ...(address.authorization === undefined ? {} : { authorization: address.authorization }),
-})
+const headersOf = (address: AgentAddress, token: string): Headers =>
+  new Headers({
+    accept: "application/json",
+    "user-agent": "portolan",
+    ...(token === "" ? {} : { "x-scheduler-token": token, "x-nomad-token": token }),
+    ...(address.authorization === undefined ? {} : { authorization: address.authorization }),
+  })
 
 const failureOf = (request: WireRequest, failure: ExchangeFailed): errors.SchedulerError => {
   const { operation, method, path } = request
@@ -97,6 +98,8 @@ const makeTransport = (
       ? // A blocking query may be held a sixteenth longer than asked.
         (options.readTimeoutMs ?? READ_TIMEOUT_MS) + Math.ceil((waitMs * 17) / 16)
       : (options.writeTimeoutMs ?? WRITE_TIMEOUT_MS)
+  const headersWithBody = new Headers(headers)
+  headersWithBody.set("content-type", "application/json")
   const always = {
     headers,
     ...(options.tls === undefined ? {} : { tls: options.tls }),
@@ -106,7 +109,7 @@ const makeTransport = (
   const exchange = (request: WireRequest): ExchangeRequest => {
     const { method, path, query, body } = request
     const asked = { ...always, method, url: address.url + path, query, timeoutMs: deadline(request) }
-    return body === undefined ? asked : { ...asked, headers: { ...headers, "content-type": "application/json" }, body }
+    return body === undefined ? asked : { ...asked, headers: headersWithBody, body }
   }
   /** Waiting requests (blocking queries, streams) take no slot: a few of them would hold up everything else. */
   const limited = (request: WireRequest, sent: Effect.Effect<ExchangeResponse, ExchangeFailed>) =>
