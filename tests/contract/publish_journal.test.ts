@@ -3,15 +3,14 @@ import { afterAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Layer, Redacted } from "effect"
-import { MongoClient } from "mongodb"
-import * as mongoConnection from "../../adapters/driven/mongo_connection.ts"
+import { Effect, Layer } from "effect"
 import * as memory from "../../adapters/driven/publish_journal/memory.ts"
 import * as mongo from "../../adapters/driven/publish_journal/mongo.ts"
 import * as sqlite from "../../adapters/driven/publish_journal/sqlite.ts"
 import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
 import { type Progress, type PublishEntry, PublishJournal } from "../../domain/media/publish_journal.ts"
 import type { StoreUnavailable } from "../../domain/records/errors.ts"
+import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, NO_ATOMIC_UPDATES, realSuite } from "../support/real_servers.ts"
 
 type Journal = PublishJournal["Service"]
@@ -121,16 +120,5 @@ afterAll(() => rmSync(folder, { recursive: true }))
 contract("sqlite", Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, "journal.sqlite") })), true)
 
 realSuite(MONGODB, "over a MongoDB server", (server) => {
-  const url = server.database(`portolan_journal_${process.pid}`)
-  afterAll(async () => {
-    const client = new MongoClient(url)
-    await client.db().dropDatabase()
-    await client.close()
-  })
-  const connection = mongoConnection.layer({
-    url: Redacted.make(url),
-    maxOpenConnections: undefined,
-    maxIdleConnections: undefined,
-  })
-  contract("mongo", Layer.provide(mongo.layer, connection), true, server.atomicUpdates)
+  contract("mongo", Layer.provide(mongo.layer, ownDatabase(server, "journal")), true, server.atomicUpdates)
 })

@@ -2,13 +2,12 @@ import { afterAll } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Layer, Redacted } from "effect"
-import { MongoClient } from "mongodb"
-import * as mongoConnection from "../../adapters/driven/mongo_connection.ts"
+import { Layer } from "effect"
 import * as memory from "../../adapters/driven/record_repository/memory.ts"
 import * as mongo from "../../adapters/driven/record_repository/mongo.ts"
 import * as sqlite from "../../adapters/driven/record_repository/sqlite.ts"
 import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
+import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
 import { recordRepositoryContract } from "./record_repository.ts"
 
@@ -24,20 +23,9 @@ recordRepositoryContract({
 })
 
 realSuite(MONGODB, "over a MongoDB server", (server) => {
-  const url = server.database(`portolan_contract_${process.pid}`)
-  afterAll(async () => {
-    const client = new MongoClient(url)
-    await client.db().dropDatabase()
-    await client.close()
-  })
-  const connection = mongoConnection.layer({
-    url: Redacted.make(url),
-    maxOpenConnections: undefined,
-    maxIdleConnections: undefined,
-  })
   recordRepositoryContract({
     name: "mongo",
-    layer: Layer.provide(mongo.layer, connection),
+    layer: Layer.provide(mongo.layer, ownDatabase(server, "contract")),
     keeps: true,
     remembers: false,
   })
