@@ -1,5 +1,8 @@
 # Sourced: what the scripts here say, how often they try, and how long they wait. The clock starts with the first script.
 export PORTOLAN_CI_STARTED=${PORTOLAN_CI_STARTED:-$(date +%s)}
+# A bare environment names no home, and Go's own folder is not on every PATH.
+export HOME=${HOME:-~}
+command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
 # A run longer than this is broken; every step is bounded by what is left of it.
 BUDGET_S=4500
 
