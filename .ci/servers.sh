@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real servers of the ring on a machine that can pull no image: a MongoDB-protocol server (FerretDB on SQLite), Keycloak
-# and Nomad as processes, Chromium, and a Docker engine with FerretDB as an image. Needs Go, Java 17, Maven and Node; to
-# install Chromium and Docker, Debian and root.
+# and Nomad as processes, Chromium and Docker's Compose, and a Docker engine with FerretDB as an image. Needs Go, Java 17, Maven
+# and Node; to install what Debian packages, Debian and root.
 #
 #   eval "$(.ci/servers.sh up)"      start them, and set the variables that lead the suites to them
 #   .ci/servers.sh kill|start mongodb|keycloak|nomad

@@ -17,11 +17,14 @@ export interface WireRequest {
   readonly waitMs: number
 }
 
+/** One parameter of a query. */
+const pair = (name: string, value: Integer | string | boolean): string => `${name}=${encodeURIComponent(String(value))}`
+
 const placeQuery = ({ region, namespace }: Place): string =>
-  `region=${encodeURIComponent(region)}${namespace === undefined ? "" : `&namespace=${encodeURIComponent(namespace)}`}`
+  namespace === undefined ? pair("region", region) : `${pair("region", region)}&${pair("namespace", namespace)}`
 
 const pollQuery = (poll: BlockingQuery | undefined): string =>
-  poll === undefined ? "" : `&index=${encodeURIComponent(String(poll.index))}&wait=${poll.waitMs}ms`
+  poll === undefined ? "" : `&${pair("index", poll.index)}&${pair("wait", `${poll.waitMs}ms`)}`
 
 const get = (operation: Operation, path: string, place: Place, poll?: BlockingQuery): WireRequest => ({
   operation,
@@ -67,7 +70,7 @@ export const deleteJob = (at: JobAt & { readonly purge: boolean }): WireRequest 
   operation: "deleteJob",
   method: "DELETE",
   path: job(at.jobId),
-  query: `purge=${at.purge}&${placeQuery(at)}`,
+  query: `${pair("purge", at.purge)}&${placeQuery(at)}`,
   waitMs: 0,
 })
 
@@ -83,8 +86,8 @@ export const events = (subscription: EventSubscription): WireRequest => ({
   path: "/v1/event/stream",
   query: [
     placeQuery(subscription),
-    `index=${subscription.index ?? 0}`,
-    ...subscription.topics.map((topic) => `topic=${encodeURIComponent(topic)}`),
+    pair("index", subscription.index ?? 0),
+    ...subscription.topics.map((topic) => pair("topic", topic)),
   ].join("&"),
   waitMs: 0,
 })

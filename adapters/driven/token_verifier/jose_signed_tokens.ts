@@ -41,7 +41,7 @@ export const layer = (jwksUrl: string): Layer.Layer<SignedTokens, InvalidIdentit
             const known = opened.get(token)
             return known === undefined ? open(token) : Effect.succeed(known)
           }),
-        ready: Effect.suspend(() => (keys.known().length > 0 ? Effect.void : keys.refresh)),
+        ready: Effect.catch(keys.ready, () => keys.refresh),
       })
     }),
   )
