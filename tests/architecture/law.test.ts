@@ -23,9 +23,13 @@ const LAWS: ReadonlyArray<Law> = [
   {
     room: /^adapters\/driving\//,
     files: /^(domain|application|adapters\/driving)\//,
-    packages: /^(effect|elysia|@elysiajs\/\w+|typebox|swagger-ui-dist|node:[\w/]+)(\/|$)/,
+    packages: /^(bun|effect|elysia|@elysiajs\/\w+|typebox|undici|swagger-ui-dist|node:[\w/]+)(\/|$)/,
   },
-  { room: /^stack\//, files: /^(domain|application|adapters\/driven|stack)\//, packages: /./ },
+  {
+    room: /^stack\//,
+    files: /^(domain|application|adapters\/driven|adapters\/driving\/http_server|stack)\//,
+    packages: /./,
+  },
   { room: /^bootstrap\//, files: /^(domain|application|adapters|bootstrap|stack)\/|^package\.json$/, packages: /./ },
 ]
 
@@ -40,6 +44,8 @@ const HOMES: ReadonlyArray<{ readonly packages: RegExp; readonly home: RegExp }>
     home: /^(adapters\/driven\/token_verifier\/jose(_\w+)?|bootstrap\/demo_realm|stack\/[\w/]+)\.ts$/,
   },
   { packages: /^(elysia|@elysiajs\/\w+)$/, home: /^(adapters\/driving\/http|bootstrap|stack)\// },
+  { packages: /^undici\//, home: /^adapters\/driving\/http_server\/llhttp\.ts$/ },
+  { packages: /^bun$/, home: /^(adapters\/driving\/http_server\/http_server\.ts$|stack\/|bootstrap\/)/ },
   { packages: /^oidc-provider$/, home: /^stack\// },
 ]
 
@@ -88,6 +94,8 @@ describe("the dependency law", () => {
     ["adapters/driven/a/memory.ts", 'import { MongoClient } from "mongodb"'],
     ["adapters/driving/http/app.ts", 'import { x } from "../../driven/b/memory.ts"'],
     ["adapters/driving/cli/jobs.ts", 'import { Elysia } from "elysia"'],
+    ["adapters/driving/http_server/answer.ts", 'import type { Socket } from "bun"'],
+    ["adapters/driving/http/front.ts", 'const wasm = require("undici/lib/llhttp/llhttp-wasm.js")'],
     ["stack/gateway.ts", 'import { x } from "../bootstrap/config.ts"'],
     ["elsewhere/a.ts", 'import { x } from "effect"'],
   ])("refuses in %s: %s", (path, text) => {
