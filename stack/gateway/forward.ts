@@ -1,45 +1,48 @@
-import type { GatewayRequest } from "../../domain/gateway/gateway_request.ts"
+import type { Answer } from "../../adapters/driving/http_server/answer.ts"
+import type { ArrivedRequest } from "../../adapters/driving/http_server/arrived_request.ts"
+import { type GatewayRequest, headerValue } from "../../domain/gateway/gateway_request.ts"
 import type { Verdict } from "../../domain/gateway/verdict.ts"
-import { type Arrival, cleanAnswer, upstreamHeaders } from "./forward_headers.ts"
-import { readBody } from "./request_body.ts"
+import { type Arrival, clientHeaders, upstreamHeaders } from "./forward_headers.ts"
+import { readAhead } from "./request_body.ts"
+import { type UpstreamPool, UpstreamTimedOut } from "./upstream_pool.ts"
 
-/** Milliseconds the upstream may take until its answer begins. */
-const ANSWER_MS = 30_000
-
-const refuse = (status: 400 | 502 | 504, message: string): Response =>
-  Response.json({ message }, { status, headers: { "cache-control": "no-store" } })
+const refuse = (status: 400 | 502 | 504, message: string): Answer => ({
+  status,
+  headers: [
+    ["content-type", "application/json"],
+    ["cache-control", "no-store"],
+  ],
+  body: JSON.stringify({ message }),
+})
 
 /**
  * Sends a judged request to the upstream and hands its answer on, bodies as they come. Redirects are the client's to
- * follow, and nothing is sent twice.
- *
- * @param upstreamUrl origin of the upstream
+ * follow.
  */
 export const forward = async (
-  incoming: Request,
   request: GatewayRequest,
+  arrived: ArrivedRequest,
   verdict: Extract<Verdict, { kind: "forward" }>,
-  upstreamUrl: string,
+  upstream: UpstreamPool,
   arrival: Arrival,
-): Promise<Response> => {
-  const body = incoming.body === null ? undefined : await readBody(incoming)
+): Promise<Answer> => {
+  const body = arrived.body instanceof ReadableStream ? await readAhead(arrived.body) : arrived.body
   if (body === "broken") return refuse(400, "malformed request")
-  const abort = new AbortController()
-  const timer = setTimeout(() => abort.abort(), ANSWER_MS)
   try {
-    const answer = await fetch(upstreamUrl + verdict.target, {
+    const {
+      status,
+      headers,
+      body: answered,
+    } = await upstream.exchange({
       method: request.method,
-      headers: upstreamHeaders(incoming.headers, request, verdict, arrival),
-      redirect: "manual",
-      decompress: false,
-      signal: abort.signal,
-      ...(body === undefined ? {} : { body }),
+      target: verdict.target,
+      headers: upstreamHeaders(request, verdict, arrival),
+      body,
+      length: headerValue(request, "content-length"),
+      whenGone: (run) => arrived.whenGone(run),
     })
-    cleanAnswer(answer, arrival.publicUrl)
-    return answer
-  } catch {
-    return abort.signal.aborted ? refuse(504, "upstream timed out") : refuse(502, "upstream failed")
-  } finally {
-    clearTimeout(timer)
+    return { status, headers: clientHeaders(headers, arrival.publicUrl), body: answered }
+  } catch (failure) {
+    return failure instanceof UpstreamTimedOut ? refuse(504, "upstream timed out") : refuse(502, "upstream failed")
   }
 }

@@ -1,5 +1,6 @@
+import type { HeaderLine, HeaderLines } from "../../adapters/driving/http_server/header_lines.ts"
 import { cookieNames } from "../../domain/gateway/cookies.ts"
-import { type GatewayRequest, withoutCookies } from "../../domain/gateway/gateway_request.ts"
+import { type GatewayRequest, headerValues, withoutCookies } from "../../domain/gateway/gateway_request.ts"
 import { isIdentityHeader } from "../../domain/gateway/identity_headers.ts"
 import type { Verdict } from "../../domain/gateway/verdict.ts"
 
@@ -31,11 +32,18 @@ const isGatewaysOwn = (name: string): boolean =>
 const namesIn = (connection: string): ReadonlyArray<string> =>
   connection.split(",").map((name) => name.trim().toLowerCase())
 
+/** Says who passed the message on (RFC 9110 section 7.6.3). */
+const VIA = ["via", "1.1 portolan"] as const
+
+const NONE: ReadonlyArray<string> = []
+
 /** Where a request came in. */
 export interface Arrival {
   readonly clientAddress: string
   /** Origin of the gateway as configured, never as the request claims. */
   readonly publicUrl: string
+  /** Host and port of the upstream. */
+  readonly upstreamHost: string
 }
 
 /**
@@ -43,48 +51,41 @@ export interface Arrival {
  * then the gateway's own.
  */
 export const upstreamHeaders = (
-  given: Headers,
-  { headers }: GatewayRequest,
+  request: GatewayRequest,
   verdict: Extract<Verdict, { kind: "forward" }>,
-  { clientAddress, publicUrl }: Arrival,
-): Headers => {
-  const sent = new Headers(given)
-  for (const [name, value] of headers) {
-    if (HOP_BY_HOP.has(name) || isGatewaysOwn(name)) sent.delete(name)
-    if (name === "connection") for (const named of namesIn(value)) sent.delete(named)
-    if (name === "cookie") {
-      const others = withoutCookies(value, Object.values(cookieNames(publicUrl)))
-      if (others === undefined) sent.delete(name)
-      else if (others !== value) sent.set(name, others)
-    }
+  { clientAddress, publicUrl, upstreamHost }: Arrival,
+): Array<HeaderLine> => {
+  const sent: Array<HeaderLine> = [["host", upstreamHost]]
+  const hop = headerValues(request, "connection").flatMap(namesIn)
+  for (const [name, value] of request.headers) {
+    if (HOP_BY_HOP.has(name) || isGatewaysOwn(name) || hop.includes(name)) continue
+    if (name === "authorization" && !verdict.keepAuthorization) continue
+    // The body is framed anew.
+    if (name === "content-length") continue
+    const passed = name === "cookie" ? withoutCookies(value, Object.values(cookieNames(publicUrl))) : value
+    if (passed !== undefined) sent.push([name, passed])
   }
-  if (!verdict.keepAuthorization) sent.delete("authorization")
-  // Without this the HTTP client would offer encodings of its own that our client may not read.
-  if (!sent.has("accept-encoding")) sent.set("accept-encoding", "identity")
   const scheme = publicUrl.indexOf("://")
-  sent.set("x-forwarded-for", clientAddress)
-  sent.set("x-forwarded-proto", publicUrl.slice(0, scheme))
-  sent.set("x-forwarded-host", publicUrl.slice(scheme + 3))
-  for (const [name, value] of verdict.identity) sent.set(name, value)
+  sent.push(
+    VIA,
+    ["x-forwarded-for", clientAddress],
+    ["x-forwarded-proto", publicUrl.slice(0, scheme)],
+    ["x-forwarded-host", publicUrl.slice(scheme + 3)],
+  )
+  for (const [name, value] of verdict.identity) sent.push([name, value])
   return sent
 }
 
-/** Makes the upstream's answer the gateway's: nothing of its connection, and no cookies named like ours. */
-export const cleanAnswer = ({ headers }: Response, publicUrl: string): void => {
-  const gone: Array<string> = []
-  let cookies = false
-  // One look at what there is costs less than asking for each name there may be.
-  headers.forEach((value, name) => {
-    if (name === "connection") gone.push(...namesIn(value))
-    if (name === "set-cookie") cookies = true
-    if (HOP_BY_HOP.has(name)) gone.push(name)
-  })
-  for (const name of gone) headers.delete(name)
-  if (cookies) {
-    const ours = Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
-    const theirs = headers.getSetCookie().filter((cookie) => !ours.some((name) => cookie.trimStart().startsWith(name)))
-    headers.delete("set-cookie")
-    for (const cookie of theirs) headers.append("set-cookie", cookie)
-  }
-  headers.append("via", "1.1 portolan")
+/** The upstream's headers as the gateway's: nothing of its connection, and no cookies named like ours. */
+export const clientHeaders = (given: HeaderLines, publicUrl: string): Array<HeaderLine> => {
+  const hop = namesIn(given.get("connection") ?? "")
+  const ours = given.get("set-cookie") === null ? NONE : Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
+  const isOurs = (cookie: string) => ours.some((name) => cookie.trimStart().startsWith(name))
+  const passed: Array<HeaderLine> = given
+    .lines()
+    .filter(
+      ([name, value]) => !(HOP_BY_HOP.has(name) || hop.includes(name) || (name === "set-cookie" && isOurs(value))),
+    )
+  passed.push(VIA)
+  return passed
 }

@@ -7,12 +7,11 @@ import { policyPorts, policySettings } from "./policy_ports.ts"
 await runService("gateway", async (state, log) => {
   const { urls, secrets, options } = state
   const ports = policyPorts({ realmUrl: issuerOf(urls.idp, REALM.name), webSecret: secrets.webClient })
-  const server = startGateway(await ManagedRuntime.make(Layer.orDie(ports)).context(), {
+  return startGateway(await ManagedRuntime.make(Layer.orDie(ports)).context(), {
     settings: policySettings(state),
     upstreamUrl: urls.upstream,
     controlSecret: secrets.control,
     port: options.proxyPort,
     log: log.write,
   })
-  return { stop: () => server.stop() }
 })

@@ -1,5 +1,8 @@
-import { type BunRequest, type Server, serve } from "bun"
 import { type Context, Effect, Exit } from "effect"
+import type { Answer } from "../../adapters/driving/http_server/answer.ts"
+import type { ArrivedRequest } from "../../adapters/driving/http_server/arrived_request.ts"
+import type { Refusal } from "../../adapters/driving/http_server/connection_options.ts"
+import { type HttpServer, serveHttp } from "../../adapters/driving/http_server/http_server.ts"
 import { decide, type GatewayPorts } from "../../domain/gateway/decide.ts"
 import type { GatewayRequest } from "../../domain/gateway/gateway_request.ts"
 import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
@@ -7,10 +10,16 @@ import { failed, type Header, type Verdict } from "../../domain/gateway/verdict.
 import { CONTROL_HEADER, isControlWord, type ServiceReport } from "../control.ts"
 import { LOOPBACK } from "../loopback.ts"
 import { forward } from "./forward.ts"
-import { rawTargetOf, SEGMENT_PATTERNS, UNSEEN_TARGET } from "./raw_target.ts"
+import { upstreamPool } from "./upstream_pool.ts"
 
-/** Seconds a connection may be silent. */
-const IDLE_S = 60
+/** Time a connection may be silent, milliseconds: longer than the upstream may take. */
+const IDLE_MS = 60_000
+
+/** Time the head of a request may take, milliseconds. */
+const HEAD_MS = 10_000
+
+/** Time for running requests after a stop, milliseconds. */
+const GRACE_MS = 2_000
 
 export interface GatewayServerOptions {
   readonly settings: GatewaySettings
@@ -22,25 +31,26 @@ export interface GatewayServerOptions {
   readonly log: (entry: Readonly<Record<string, unknown>>) => void
 }
 
-// Lines of one name arrive joined by a comma; two bearer tokens are two credentials again.
-const TWO_TOKENS = /^(bearer [^,]*), *(bearer .*)$/i
+const JSON_TYPE = ["content-type", "application/json"] as const
 
-/** Reads the request for the policies. */
-const readRequest = ({ method, headers }: Request, rawTarget: string): GatewayRequest => {
-  const lines: Array<Header> = []
-  headers.forEach((value, name) => {
-    const [, one, two] = (name === "authorization" && TWO_TOKENS.exec(value)) || []
-    if (one === undefined || two === undefined) lines.push([name, value])
-    else lines.push([name, one], [name, two])
-  })
-  return { method, rawTarget, headers: lines }
+const json = (status: number, body: unknown, headers: ReadonlyArray<Header> = []): Answer => ({
+  status,
+  headers: [JSON_TYPE, ...headers.map(([name, value]) => [name.toLowerCase(), value] as const)],
+  body: JSON.stringify(body),
+})
+
+const answerTo = (verdict: Exclude<Verdict, { kind: "forward" }>): Answer => {
+  if (verdict.kind === "refuse") return json(verdict.status, { message: verdict.message }, verdict.headers)
+  const headers = verdict.headers.map(([name, value]) => [name.toLowerCase(), value] as const)
+  return { status: 302, headers: [...headers, ["location", verdict.location]], body: null }
 }
 
-const answer = (verdict: Exclude<Verdict, { kind: "forward" }>): Response => {
-  const headers = new Headers(verdict.headers.map(([name, value]): [string, string] => [name, value]))
-  if (verdict.kind === "refuse") return Response.json({ message: verdict.message }, { status: verdict.status, headers })
-  headers.set("location", verdict.location)
-  return new Response(null, { status: 302, headers })
+/** What is no request never reaches a policy. */
+const REFUSALS: Readonly<Record<Refusal, readonly [status: number, message: string]>> = {
+  malformed: [400, "malformed request"],
+  "invalid-host": [400, "malformed request"],
+  "head-too-large": [431, "request header too large"],
+  "too-slow": [408, "request timeout"],
 }
 
 /**
@@ -52,9 +62,12 @@ const answer = (verdict: Exclude<Verdict, { kind: "forward" }>): Response => {
 export const startGateway = (
   context: Context.Context<GatewayPorts>,
   { settings, upstreamUrl, controlSecret, port, log }: GatewayServerOptions,
-): Server<undefined> => {
+): HttpServer => {
   let hits = 0
   const run = Effect.runForkWith(context)
+  const upstream = upstreamPool(upstreamUrl)
+  // Nobody but this machine can connect.
+  const arrival = { clientAddress: LOOPBACK, publicUrl: settings.publicUrl, upstreamHost: new URL(upstreamUrl).host }
   /** The verdict, at once where nothing has to be waited for: a remembered token needs no promise. */
   const judge = (request: GatewayRequest): Verdict | Promise<Verdict> => {
     const verdict = decide(request, settings)
@@ -66,43 +79,44 @@ export const startGateway = (
       fiber.addObserver((late) => resolve(Exit.isSuccess(late) ? late.value : failed))
     })
   }
-  const handle = async (incoming: Request, rawTarget: string): Promise<Response> => {
-    const control = incoming.headers.get(CONTROL_HEADER)
+  const handle = async (arrived: ArrivedRequest): Promise<Answer> => {
+    const control = arrived.headers.get(CONTROL_HEADER)
     if (control !== null && isControlWord(control, controlSecret))
-      return Response.json({ service: "gateway", pid: process.pid, hits } satisfies ServiceReport)
+      return json(200, { service: "gateway", pid: process.pid, hits } satisfies ServiceReport)
     hits++
     const startedAt = performance.now()
-    const request = readRequest(incoming, rawTarget)
+    const request = { method: arrived.method, rawTarget: arrived.target, headers: arrived.headers.lines() }
     const judged = judge(request)
     const verdict = judged instanceof Promise ? await judged : judged
-    const response =
-      verdict.kind === "forward"
-        ? await forward(incoming, request, verdict, upstreamUrl, {
-            // Nobody else can connect; asking the socket each time would cost a twentieth of the throughput.
-            clientAddress: LOOPBACK,
-            publicUrl: settings.publicUrl,
-          })
-        : answer(verdict)
-    const query = rawTarget.indexOf("?")
+    const answer =
+      verdict.kind === "forward" ? await forward(request, arrived, verdict, upstream, arrival) : answerTo(verdict)
+    const query = request.rawTarget.indexOf("?")
     log({
       method: request.method,
-      path: query === -1 ? rawTarget : rawTarget.slice(0, query),
-      status: response.status,
+      path: query === -1 ? request.rawTarget : request.rawTarget.slice(0, query),
+      status: answer.status,
       ms: Math.round((performance.now() - startedAt) * 10) / 10,
     })
-    return response
+    return answer
   }
-  const seen = (incoming: BunRequest) => handle(incoming, rawTargetOf(incoming.url, incoming.params))
-  return serve({
+  const server = serveHttp({
     hostname: LOOPBACK,
     port,
-    reusePort: false,
-    // Longer than an upstream may take; the server's own ten seconds would cut a slow answer off.
-    idleTimeout: IDLE_S,
-    // Bodies pass through; how long one may be is the upstream's to say.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    routes: Object.fromEntries(["/", ...SEGMENT_PATTERNS].map((pattern) => [pattern, seen])),
-    fetch: (incoming) => handle(incoming, UNSEEN_TARGET),
-    error: () => answer(failed),
+    idleMs: IDLE_MS,
+    headMs: HEAD_MS,
+    graceMs: GRACE_MS,
+    handle,
+    refuse: (refusal) => {
+      const [status, message] = REFUSALS[refusal]
+      return json(status, { message })
+    },
+    fail: () => answerTo(failed),
   })
+  return {
+    ...server,
+    stop: async () => {
+      await server.stop()
+      upstream.close()
+    },
+  }
 }

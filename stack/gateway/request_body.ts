@@ -4,17 +4,14 @@ const READ_AHEAD = 64 * 1024
 const concat = (chunks: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.concat(chunks))
 
 /**
- * The body of a request to forward.
+ * Reads the beginning of a body that is still arriving.
  *
- * @returns nothing when there is none, a short body in one piece, a long one as a stream, or that it broke off at once
+ * @returns a short body in one piece, a long one as a stream, or that it broke off at once
  */
-export const readBody = async (
-  request: Request,
-): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined | "broken"> => {
-  const coding = request.headers.get("transfer-encoding")
-  if (coding !== null && coding.toLowerCase() !== "chunked") return "broken"
-  if (request.body === null) return undefined
-  const reader = request.body.getReader()
+export const readAhead = async (
+  body: ReadableStream<Uint8Array>,
+): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | "broken"> => {
+  const reader = body.getReader()
   const ahead: Array<Uint8Array> = []
   let read = 0
   try {

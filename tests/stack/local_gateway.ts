@@ -22,13 +22,13 @@ export interface LocalGatewayOptions {
   /** Base address of the realm as the gateway reaches it. */
   readonly realmUrl: string
   readonly webSecret?: string
-  /** Another upstream than the echoing one. */
-  readonly upstream?: Server
+  /** Another upstream than the echoing one; one that already listens is known by its origin. */
+  readonly upstream?: Server | string
 }
 
 export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", upstream }: LocalGatewayOptions) => {
-  const behind = upstream ?? echoServer(CONTROL)
-  const upstreamUrl = await serveOn(behind)
+  const behind = typeof upstream === "string" ? undefined : (upstream ?? echoServer(CONTROL))
+  const upstreamUrl = behind === undefined ? String(upstream) : await serveOn(behind)
   const runtime = ManagedRuntime.make(Layer.orDie(policyPorts({ realmUrl, webSecret })))
   // The public address is known once a port is taken.
   const known = { ...settings, publicUrl: "http://127.0.0.1" }
@@ -51,9 +51,9 @@ export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", up
       return report.hits
     },
     stop: async () => {
-      await gateway.stop(true)
-      behind.closeAllConnections()
-      behind.close()
+      await gateway.stop()
+      behind?.closeAllConnections()
+      behind?.close()
       await runtime.dispose()
     },
   }
