@@ -100,9 +100,9 @@ export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT">, output
     output.write(masked(format(date, levelOf(logLevel), messageText(message), fields)))
   })
   return {
-    request: ({ method, url, status, durationMs, requestId }) => {
+    request: ({ method, target, status, durationMs, requestId }) => {
       if (RANK.INFO < least) return
-      const path = pathOf(url)
+      const path = pathOf(target)
       const ms = Math.round(durationMs * 100) / 100
       output.write(
         config.LOG_FORMAT === "json"

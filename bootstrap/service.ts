@@ -106,13 +106,13 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
         metrics.record(answered)
         log.request(answered)
       },
-      unexpected: (failure, { id }) => unexpected(failure, id),
+      unexpected,
     }),
     admin: makeFront({
       route: (request) => admin.fetch(request),
       admits: () => false,
       report: () => {},
-      unexpected: (failure, { id }) => unexpected(failure, id),
+      unexpected,
     }),
     close: () => {
       metrics.close()

@@ -29,7 +29,8 @@ interface TestServiceOptions
   extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas" | "telemetry">> {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
-  readonly idleTimeoutS?: number
+  readonly idleMs?: number
+  readonly headMs?: number
 }
 
 /** Counts every run of a program of the repository. */
@@ -82,7 +83,8 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
   const listener = listen(service.front, {
     hostname: "127.0.0.1",
     port: 0,
-    ...(options.idleTimeoutS === undefined ? {} : { idleTimeoutS: options.idleTimeoutS }),
+    ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
+    ...(options.headMs === undefined ? {} : { headMs: options.headMs }),
   })
   const kit = tokenKit(Math.floor(Date.now() / 1000))
   const token = (...roles: ReadonlyArray<string>) => kit.access({ realm_access: { roles } })

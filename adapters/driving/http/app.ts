@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { absurd, Effect } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
 import type { Answerer } from "./answer.ts"
 import { apiPage } from "./api_page.ts"
@@ -31,7 +31,7 @@ export const makeApp = (parts: {
   readonly unexpected: (failure: unknown, requestId: string) => void
 }): AnyElysia => {
   const { guard, answerer } = parts
-  const notFound = (request: Request) => answerer.answer(request, Effect.fail(routeNotFound), () => new Response())
+  const notFound = (request: Request) => answerer.respond(request, Effect.fail(routeNotFound), absurd)
 
   const app: AnyElysia = new Elysia({ strictPath: true })
     .onError(({ error, code, request }) => {

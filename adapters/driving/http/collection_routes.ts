@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { absurd, Effect } from "effect"
 import { Elysia } from "elysia"
 import {
   makeRecordService,
@@ -10,13 +10,15 @@ import type { Collection, CollectionShape, Operation } from "../../../domain/rec
 import { RecordNotFound, type StoreUnavailable } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
-import { type Answerer, type Eventually, envelope, jsonResponse } from "./answer.ts"
+import type { HeaderLine } from "../http_server/header_lines.ts"
+import { toResponse } from "../http_server/standard_fetch.ts"
+import { type Answerer, type Eventually, envelope, eventually, jsonAnswer } from "./answer.ts"
 import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
 import { readJson } from "./json_body.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import { methodNotAllowed } from "./refusal.ts"
-import { type BoundAnswer, requestInfo } from "./request_info.ts"
+import { type Asked, type BoundAnswer, type Headed, requestInfo } from "./request_info.ts"
 
 type Handler = (context: { readonly request: Request }) => Eventually<Response>
 type ItemHandler = (context: {
@@ -51,8 +53,24 @@ const renderOnce = (value: object): string => {
   return text
 }
 
+/** From this length on an answer is kept as bytes: making them anew would cost more than everything else about it. */
+const LONG_CHARACTERS = 16 * 1024
+
+const encoded = new WeakMap<object, Uint8Array>()
+
+/** {@link renderOnce} for an answer that is sent again and again. */
+const encodeOnce = (value: object): string | Uint8Array => {
+  const text = renderOnce(value)
+  if (text.length < LONG_CHARACTERS) return text
+  const known = encoded.get(value)
+  if (known !== undefined) return known
+  const bytes = new TextEncoder().encode(text)
+  encoded.set(value, bytes)
+  return bytes
+}
+
 /** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
-const wantsExactCount = (request: Request): boolean =>
+const wantsExactCount = (request: Headed): boolean =>
   request.headers
     .get("prefer")
     ?.split(",")
@@ -61,8 +79,11 @@ const wantsExactCount = (request: Request): boolean =>
 /** Answers the request, and lets the front answer the next one to the same URL without finding the way again. */
 const bound = (request: Request, answer: BoundAnswer): Eventually<Response> => {
   requestInfo(request).bound = answer
-  return answer.answer(request)
+  return eventually(answer.answer(request), toResponse)
 }
+
+/** Says nothing: nothing of such an answer is ever at hand. */
+const never = () => undefined
 
 interface ListAnswer<F extends object> {
   readonly records: ReadonlyArray<Stored<F>>
@@ -73,12 +94,13 @@ interface ListAnswer<F extends object> {
 const makeHandler = <F extends object>(
   { name }: Collection<F>,
   service: RecordService<F>,
-  { answer, traced }: Answerer,
+  { answer, respond, traced }: Answerer,
 ): CollectionHandler => {
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
+  const rendered = (request: Asked) => (record: Stored<F>) => jsonAnswer(request, 200, renderOnce(record))
   const item = (request: Request, program: Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>) =>
-    answer(request, program, (record) => jsonResponse(request, 200, renderOnce(record)))
+    respond(request, program, rendered(request))
   return {
     list: ({ request }) => {
       const { pathname } = new URL(request.url)
@@ -91,16 +113,16 @@ const makeHandler = <F extends object>(
           if (traced || known === undefined || wantsExactCount(request)) return undefined
           const records = service.recallPage(known)
           if (records === undefined) return undefined
-          return { body: renderOnce(records), link: pageLinks(pathname, known, records.length) }
+          return { body: encodeOnce(records), link: pageLinks(pathname, known, records.length) }
         },
         answer: (request) =>
           answer<ListAnswer<F>>(request, wantsExactCount(request) ? counted : list, ({ records, page, total }) => {
             known = page
             const link = pageLinks(pathname, page, records.length)
-            return jsonResponse(request, 200, renderOnce(records), {
-              ...(link === undefined ? {} : { link }),
-              ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
-            })
+            const headers: Array<HeaderLine> = link === undefined ? [] : [["link", link]]
+            if (total !== undefined)
+              headers.push(["x-total-count", String(total)], ["preference-applied", "count=exact"])
+            return jsonAnswer(request, 200, renderOnce(records), headers)
           }),
       })
     },
@@ -113,15 +135,19 @@ const makeHandler = <F extends object>(
           const known = traced ? undefined : service.recall(id)
           return known === undefined ? undefined : { body: renderOnce(known) }
         },
-        answer: (request) => item(request, program),
+        answer: (request) => answer(request, program, rendered(request)),
       })
     },
-    create: ({ request }) =>
-      answer(request, Effect.flatMap(readJson(request), service.create), (record) =>
-        jsonResponse(request, 201, renderOnce(record), {
-          location: `${new URL(request.url).pathname.replace(/\/$/, "")}/${record.id}`,
-        }),
-      ),
+    create: ({ request }) => {
+      const collection = new URL(request.url).pathname.replace(/\/$/, "")
+      return bound(request, {
+        recall: never,
+        answer: (request) =>
+          answer(request, Effect.flatMap(readJson(request), service.create), (record) =>
+            jsonAnswer(request, 201, renderOnce(record), [["location", `${collection}/${record.id}`]]),
+          ),
+      })
+    },
     delete: ({ request, params }) => {
       const id = readId(params.id)
       return item(request, id === undefined ? miss : service.remove(id))
@@ -150,7 +176,7 @@ const makeRoutes = (collection: CollectionShape, handler: CollectionHandler, gua
   const refuse =
     (allow: string): Handler =>
     ({ request }) =>
-      answerer.answer(request, Effect.fail(methodNotAllowed(allow)), () => new Response())
+      answerer.respond(request, Effect.fail(methodNotAllowed(allow)), absurd)
   return new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
     .get("/:id", handler.get, hooks("get"))

@@ -1,14 +1,18 @@
+import type { Answer } from "../http_server/answer.ts"
+import type { HeaderLine } from "../http_server/header_lines.ts"
+import { toResponse } from "../http_server/standard_fetch.ts"
+import { type Eventually, eventually } from "./answer.ts"
 import type { Guard } from "./guard.ts"
-import { type KnownUrl, KnownUrls } from "./known_urls.ts"
-import { describe, INTERNAL, problemResponse } from "./problem.ts"
-import { invalidHost } from "./refusal.ts"
-import { type Recalled, type RequestInfo, requestId, requestInfo, shareRequestInfo } from "./request_info.ts"
+import { KnownUrls } from "./known_urls.ts"
+import { describe, INTERNAL, type Problem, problemAnswer } from "./problem.ts"
+import { UNREADABLE } from "./refusal.ts"
+import { type Asked, type Recalled, requestId, requestInfo } from "./request_info.ts"
 
 /** One answered request, as logs and metrics see it. */
 export interface Answered {
   readonly method: string
-  /** Whole URL; a log shows only its {@link pathOf}. */
-  readonly url: string
+  /** Path and query; a log shows only its {@link pathOf}. */
+  readonly target: string
   readonly route: string
   readonly status: number
   readonly durationMs: number
@@ -16,134 +20,159 @@ export interface Answered {
 }
 
 export interface Front {
-  /** The service as one function: standard `Request` in, `Response` out. */
-  readonly fetch: (request: Request) => Response | Promise<Response>
-  /** Requests that have not been answered yet. */
-  readonly running: () => number
+  /** The answer to a request to a known URL by a known caller: nobody has to be asked where it leads. */
+  readonly answer: (request: Arrived) => Eventually<Answer> | undefined
+  /** The answer to any request: standard `Request` in, `Response` out. */
+  readonly fetch: (request: Request) => Eventually<Response>
+  /** The answer to what is no request that could be routed. */
+  readonly refuse: (reason: keyof typeof UNREADABLE) => Answer
+  /** The answer when something threw outside {@link answer} and {@link fetch}. */
+  readonly fail: (failure: unknown) => Answer
 }
 
-/** The path of a request's URL, without the query, which may hold secrets. */
-export const pathOf = (url: string): string => {
-  const from = url.startsWith("/") ? 0 : url.indexOf("/", 8)
-  const query = url.indexOf("?", from)
-  return from < 0 ? "/" : url.slice(from, query < 0 ? undefined : query)
+/** A request with the target it was sent to: path and query. */
+export interface Arrived extends Asked {
+  readonly target: string
 }
+
+/** The path of a target, without the query, which may hold secrets. */
+export const pathOf = (target: string): string => {
+  const query = target.indexOf("?")
+  return query < 0 ? target : target.slice(0, query)
+}
+
+/** Path and query of an absolute URL. */
+const targetOf = (url: string): string => url.slice(url.indexOf("/", "http://".length))
 
 /** Route of a request that matched none. */
 const UNMATCHED = "unmatched"
 
-/** Elysia looks for the path from this position on (`http://` and a host of four characters). */
-const SHORTEST_PATH_START = 11
-
-/** Two `Host` lines arrive joined by a comma, which no host name contains. */
-const hasTwoHosts = (request: Request): boolean => request.headers.get("host")?.includes(",") === true
-
-/**
- * The request with a host of ordinary length in place, when its own would make Elysia drop the first path segment:
- * `Host: a` turns `/x/secret` into `/secret`. An absent or empty `Host` (health checks in HTTP/1.0) is no mistake, but
- * leaves the path alone in `url`; one that is no host, or two of them, is refused.
- *
- * @see RFC 9112 section 3.2
- */
-const withRoutableHost = (request: Request): Request | undefined => {
-  const { url } = request
-  const at = url.startsWith("/") ? 0 : url.indexOf("/", 8)
-  if (hasTwoHosts(request) || (at === 0 && (request.headers.get("host") ?? "") !== "")) return undefined
-  if (at >= SHORTEST_PATH_START || at < 0) return request
-  const routable = new Request(`http://localhost${url.slice(at)}`, request)
-  shareRequestInfo(request, routable)
-  return routable
-}
-
 /** What the front needs of the service. */
 export interface FrontParts {
-  readonly route: (request: Request) => Response | Promise<Response>
+  readonly route: (request: Request) => Eventually<Response>
   readonly admits: Guard["admits"]
   /** Told of every answer. */
   readonly report: (answered: Answered) => void
   /** Told of anything thrown. */
-  readonly unexpected: (failure: unknown, info: RequestInfo) => void
+  readonly unexpected: (failure: unknown, requestId: string) => void
 }
 
+/** Method of what was not understood. */
+const OTHER_METHOD = "other"
+
+const JSON_TYPE = ["content-type", "application/json"] as const
+
+const internal = (request: Asked): Answer => problemAnswer(requestInfo(request).id, INTERNAL)
+
 /**
- * What stands before the router: counts running requests, turns anything thrown into a problem, reports every answer, and
- * takes the short way to URLs it knows.
+ * What stands before the router: turns anything thrown into a problem, reports every answer, and takes the short way to
+ * URLs it knows.
  *
  * It stays synchronous when the answer is there at once; a promise per request would cost a tenth of the throughput.
  */
 export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Front => {
-  let running = 0
-  const urls = new KnownUrls()
+  const urls = { GET: new KnownUrls(), POST: new KnownUrls() }
+  const urlsOf = (method: string): KnownUrls | undefined =>
+    method === "GET" || method === "POST" ? urls[method] : undefined
 
-  const finish = (request: Request, startedAt: number, response: Response): Response => {
-    running--
+  const finish = <A extends { readonly status: number }>(
+    request: Asked,
+    target: string,
+    startedAt: number,
+    answer: A,
+  ): A => {
     const info = requestInfo(request)
-    if (info.bound !== undefined && response.status === 200 && request.method === "GET")
-      urls.add(request.url, { route: info.route, rules: info.rules, bound: info.bound })
     report({
       method: request.method,
-      url: request.url,
+      target,
       route: info.route ?? UNMATCHED,
-      status: response.status,
+      status: answer.status,
       durationMs: performance.now() - startedAt,
       requestId: info.id,
     })
-    return response
+    return answer
   }
 
-  const fail = (request: Request, failure: unknown): Response => {
-    unexpected(failure, requestInfo(request))
-    return problemResponse(request, INTERNAL)
+  /** Runs what answers a request; it stays synchronous when the answer is there at once. */
+  const finished = <A extends { readonly status: number }>(
+    request: Asked,
+    target: string,
+    startedAt: number,
+    run: () => Eventually<A>,
+    failed: (request: Asked) => A,
+  ): Eventually<A> => {
+    const fail = (failure: unknown): A => {
+      unexpected(failure, requestInfo(request).id)
+      return finish(request, target, startedAt, failed(request))
+    }
+    try {
+      const answer = run()
+      if (answer instanceof Promise) return answer.then((late) => finish(request, target, startedAt, late)).catch(fail)
+      return finish(request, target, startedAt, answer)
+    } catch (failure) {
+      return fail(failure)
+    }
   }
 
-  /** The way of a request whose URL and caller are known. */
-  const shortWay = (request: Request): KnownUrl | undefined => {
-    const known = request.method === "GET" ? urls.get(request.url) : undefined
-    return known === undefined || hasTwoHosts(request) || !admits(request, known.rules) ? undefined : known
-  }
-
-  /** An answer that was at hand: nothing needs to be remembered of its request. */
-  const atHand = (request: Request, { route }: KnownUrl, startedAt: number, { body, link }: Recalled): Response => {
-    const id = requestId(request)
-    const headers = { "content-type": "application/json", "x-request-id": id }
-    const response = new Response(body, { status: 200, headers: link === undefined ? headers : { ...headers, link } })
+  /** The answer to what never became a request. */
+  const problemOutside = (id: string, problem: Problem): Answer => {
     report({
-      method: "GET",
-      url: request.url,
+      method: OTHER_METHOD,
+      target: "/",
+      route: UNMATCHED,
+      status: problem.status,
+      durationMs: 0,
+      requestId: id,
+    })
+    return problemAnswer(id, problem)
+  }
+
+  /** The answer that was at hand: nothing has to be remembered of its request. */
+  const atHand = (request: Arrived, route: string | undefined, startedAt: number, { body, link }: Recalled): Answer => {
+    const id = requestId(request)
+    report({
+      method: request.method,
+      target: request.target,
       route: route ?? UNMATCHED,
       status: 200,
       durationMs: performance.now() - startedAt,
       requestId: id,
     })
-    running--
-    return response
-  }
-
-  const longWay = (request: Request): Response | Promise<Response> => {
-    const routable = withRoutableHost(request)
-    return routable === undefined ? problemResponse(request, describe(invalidHost)) : route(routable)
+    const headers: Array<HeaderLine> = [JSON_TYPE, ["x-request-id", id]]
+    if (link !== undefined) headers.push(["link", link])
+    return { status: 200, headers, body }
   }
 
   return {
-    running: () => running,
-    fetch: (request) => {
+    answer: (request) => {
+      const known = urlsOf(request.method)?.get(request.target)
+      if (known === undefined || !admits(request, known.rules)) return undefined
       const startedAt = performance.now()
-      running++
-      try {
-        const known = shortWay(request)
-        const recalled = known?.bound.recall(request)
-        if (known !== undefined && recalled !== undefined) return atHand(request, known, startedAt, recalled)
-        if (known !== undefined) requestInfo(request).route = known.route
-        const response = known === undefined ? longWay(request) : known.bound.answer(request)
-        if (response instanceof Promise)
-          return response.then(
-            (answer) => finish(request, startedAt, answer),
-            (failure: unknown) => finish(request, startedAt, fail(request, failure)),
-          )
-        return finish(request, startedAt, response)
-      } catch (failure) {
-        return finish(request, startedAt, fail(request, failure))
-      }
+      const recalled = known.bound.recall(request)
+      if (recalled !== undefined) return atHand(request, known.route, startedAt, recalled)
+      requestInfo(request).route = known.route
+      return finished(request, request.target, startedAt, () => known.bound.answer(request), internal)
+    },
+    fetch: (request) => {
+      const target = targetOf(request.url)
+      const response = finished(
+        request,
+        target,
+        performance.now(),
+        () => route(request),
+        () => toResponse(internal(request)),
+      )
+      return eventually(response, (response) => {
+        const { bound, route, rules } = requestInfo(request)
+        if (bound !== undefined && response.ok) urlsOf(request.method)?.add(target, { route, rules, bound })
+        return response
+      })
+    },
+    refuse: (reason) => problemOutside(crypto.randomUUID(), describe(UNREADABLE[reason])),
+    fail: (failure) => {
+      const id = crypto.randomUUID()
+      unexpected(failure, id)
+      return problemOutside(id, INTERNAL)
     },
   }
 }

@@ -4,7 +4,7 @@ import { authenticate } from "../../../application/identity/authenticate.ts"
 import { type Access, authorize, holds, makeAccess } from "../../../domain/identity/claims.ts"
 import type { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import type { Answerer, Eventually } from "./answer.ts"
-import { requestInfo } from "./request_info.ts"
+import { type Headed, requestInfo } from "./request_info.ts"
 
 type Hook = (context: { readonly request: Request }) => Promise<Response | undefined>
 
@@ -19,7 +19,7 @@ export interface Guard {
   /** A `beforeHandle` hook, complete in itself: the token is checked, then the roles (any one of them is enough). */
   readonly requireRoles: (roles: ReadonlyArray<string>) => Hook
   /** True when the request's token is remembered and satisfies every rule; `false` only means that the long way decides. */
-  readonly admits: (request: Request, rules: ReadonlyArray<Access>) => boolean
+  readonly admits: (request: Headed, rules: ReadonlyArray<Access>) => boolean
 }
 
 const makeProtection = (check: (request: Request) => Eventually<Response | undefined>) =>

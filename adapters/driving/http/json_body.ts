@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpRefusal } from "./refusal.ts"
+import type { Asked } from "./request_info.ts"
 
 /** Largest request body, bytes (contract section 2). */
 const BODY_BYTES_MAX = 1_048_576
@@ -54,21 +55,8 @@ const readChunks = async (
   return bytes
 }
 
-/** The body's bytes. With a declared length within the limit the runtime itself stops at that many. */
-const bodyBytes = (
-  request: Request,
-  declared: string | null,
-  abandoned: AbortSignal,
-): Promise<ArrayBuffer | Uint8Array | "too large"> => {
-  if (declared !== null) return request.arrayBuffer()
-  return request.body === null ? Promise.resolve(new Uint8Array()) : readChunks(request.body, abandoned)
-}
-
-const readBytes = (
-  request: Request,
-  declared: string | null,
-  deadlineMs: number,
-): Effect.Effect<ArrayBuffer | Uint8Array, HttpRefusal> =>
+/** The bytes of a body that is still arriving. */
+const arriving = (body: ReadableStream<Uint8Array>, deadlineMs: number): Effect.Effect<Uint8Array, HttpRefusal> =>
   Effect.callback((resume) => {
     const abandoned = new AbortController()
     // A timer rather than a racing program: every create passes here.
@@ -76,19 +64,21 @@ const readBytes = (
       abandoned.abort()
       resume(Effect.fail(tooSlow))
     }, deadlineMs)
-    const settle = (result: Effect.Effect<ArrayBuffer | Uint8Array, HttpRefusal>) => {
+    const settle = (result: Effect.Effect<Uint8Array, HttpRefusal>) => {
       clearTimeout(timer)
       resume(result)
     }
-    bodyBytes(request, declared, abandoned.signal).then(
+    readChunks(body, abandoned.signal).then(
       (bytes) => settle(bytes === "too large" ? Effect.fail(tooLarge) : Effect.succeed(bytes)),
       () => settle(Effect.fail(broken("The body ended before it was complete"))),
     )
   })
 
+const NOTHING = new Uint8Array()
+
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const decode = (bytes: ArrayBuffer | Uint8Array): string | undefined => {
+const decode = (bytes: Uint8Array): string | undefined => {
   try {
     return utf8.decode(bytes)
   } catch {
@@ -96,10 +86,7 @@ const decode = (bytes: ArrayBuffer | Uint8Array): string | undefined => {
   }
 }
 
-const parseJson = (
-  bytes: ArrayBuffer | Uint8Array,
-  parse: (text: string) => unknown,
-): Effect.Effect<unknown, HttpRefusal> => {
+const parseJson = (bytes: Uint8Array, parse: (text: string) => unknown): Effect.Effect<unknown, HttpRefusal> => {
   if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
   const text = decode(bytes)
   if (text === undefined) return Effect.fail(broken("The body is not valid UTF-8"))
@@ -115,7 +102,7 @@ const parseJson = (
  * @param parse reads the text as JSON; throws when it is not
  */
 export const readJson = (
-  request: Request,
+  request: Asked,
   parse: (text: string) => unknown = JSON.parse,
   deadlineMs: number = BODY_DEADLINE_MS,
 ): Effect.Effect<unknown, HttpRefusal> =>
@@ -126,5 +113,8 @@ export const readJson = (
       return Effect.fail(wrongType)
     const declared = headers.get("content-length")
     if (declared !== null && Number(declared) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-    return Effect.flatMap(readBytes(request, declared, deadlineMs), (bytes) => parseJson(bytes, parse))
+    const { body } = request
+    if (body === null) return parseJson(NOTHING, parse)
+    if (body instanceof Uint8Array) return body.length > BODY_BYTES_MAX ? Effect.fail(tooLarge) : parseJson(body, parse)
+    return Effect.flatMap(arriving(body, deadlineMs), (bytes) => parseJson(bytes, parse))
   })

@@ -1,7 +1,7 @@
 import type { Access } from "../../../domain/identity/claims.ts"
 import type { BoundAnswer } from "./request_info.ts"
 
-/** What routing a GET of one URL came to: who may have it, and what answers it. */
+/** What routing a request of one URL came to: who may have it, and what answers it. */
 export interface KnownUrl {
   readonly route: string | undefined
   readonly rules: ReadonlyArray<Access>

@@ -1,4 +1,4 @@
-import { type Context, Duration, Effect } from "effect"
+import { absurd, type Context, Duration, Effect } from "effect"
 import { Elysia } from "elysia"
 import { createCarouselFromItems } from "../../../application/media/carousel.ts"
 import { containerStatus, createContainer, publishingLimit } from "../../../application/media/containers.ts"
@@ -10,7 +10,8 @@ import { InvalidMedia } from "../../../domain/media/errors.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import type { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
-import { type Answerer, envelope, jsonResponse } from "./answer.ts"
+import type { HeaderLine } from "../http_server/header_lines.ts"
+import { type Answerer, envelope, jsonAnswer } from "./answer.ts"
 import type { Guard } from "./guard.ts"
 import { readJson } from "./json_body.ts"
 import { MEDIA_DOCS } from "./media_docs.ts"
@@ -99,15 +100,17 @@ export const mediaRoutes = (parts: {
     status: (value: A | B) => number,
     late: Effect.Effect<B, ServiceError> = Effect.fail(slow),
   ) =>
-    answerer.answer(request, within(program, late), (value) => {
+    answerer.respond(request, within(program, late), (value) => {
       const made = status(value) === 201 && isObject(value) && typeof value["containerId"] === "string"
-      const location = made ? { location: `/media/containers/${value["containerId"]}` } : undefined
-      return jsonResponse(request, status(value), envelope(JSON.stringify(value)), location)
+      const location: ReadonlyArray<HeaderLine> = made
+        ? [["location", `/media/containers/${value["containerId"]}`]]
+        : []
+      return jsonAnswer(request, status(value), envelope(JSON.stringify(value)), location)
     })
   const refuse =
     (error: ServiceError) =>
     ({ request }: { readonly request: Request }) =>
-      answerer.answer(request, Effect.fail(error), () => new Response())
+      answerer.respond(request, Effect.fail(error), absurd)
   const still = (containerId: string | undefined) => Effect.succeed({ state: "still-processing" as const, containerId })
   const stateStatus = ({ state }: { readonly state: string }): number => (state === "still-processing" ? 202 : 200)
 

@@ -1,6 +1,7 @@
 import type { Effect } from "effect"
 import { Elysia } from "elysia"
-import { type Answerer, jsonResponse } from "./answer.ts"
+import { toResponse } from "../http_server/standard_fetch.ts"
+import { type Answerer, jsonAnswer } from "./answer.ts"
 import type { ServiceError } from "./problem.ts"
 import { requestInfo } from "./request_info.ts"
 
@@ -13,28 +14,24 @@ const HIDDEN = { detail: { hide: true } } as const
  */
 export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, answerer: Answerer) =>
   new Elysia({ prefix: "/health" })
-    .get("/live", ({ request }) => jsonResponse(request, 200, '{"status":"live"}'), HIDDEN)
+    .get("/live", ({ request }) => toResponse(jsonAnswer(request, 200, '{"status":"live"}')), HIDDEN)
     .get(
       "/ready",
-      ({ request }) => answerer.answer(request, ready, () => jsonResponse(request, 200, '{"status":"ready"}')),
+      ({ request }) => answerer.respond(request, ready, () => jsonAnswer(request, 200, '{"status":"ready"}')),
       HIDDEN,
     )
+
+const METRICS_TYPE = ["content-type", "text/plain; version=0.0.4; charset=utf-8"] as const
 
 /** `/metrics` in the Prometheus text format. */
 export const metricsRoutes = (format: Effect.Effect<string>, answerer: Answerer) =>
   new Elysia().get(
     "/metrics",
     ({ request }) =>
-      answerer.answer(
-        request,
-        format,
-        (text) =>
-          new Response(text, {
-            headers: {
-              "content-type": "text/plain; version=0.0.4; charset=utf-8",
-              "x-request-id": requestInfo(request).id,
-            },
-          }),
-      ),
+      answerer.respond(request, format, (body) => ({
+        status: 200,
+        headers: [METRICS_TYPE, ["x-request-id", requestInfo(request).id]],
+        body,
+      })),
     HIDDEN,
   )

@@ -2,6 +2,8 @@ import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domai
 import type { MediaError } from "../../../domain/media/errors.ts"
 import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
 import type { SchedulerError } from "../../../domain/scheduler/errors.ts"
+import type { Answer } from "../http_server/answer.ts"
+import { toResponse } from "../http_server/standard_fetch.ts"
 import { describeMedia } from "./media_problem.ts"
 import type { HttpRefusal } from "./refusal.ts"
 import { requestInfo } from "./request_info.ts"
@@ -36,6 +38,9 @@ const REALM = "portolan"
 const RETRY_AFTER_S = "2"
 
 const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
+  MALFORMED_REQUEST: [400, "Malformed request"],
+  HEADERS_TOO_LARGE: [431, "Headers too large"],
+  METHOD_NOT_IMPLEMENTED: [501, "Method not implemented"],
   INVALID_HOST: [400, "Invalid host"],
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_JSON: [400, "Invalid JSON"],
@@ -155,13 +160,15 @@ export const describe = (error: ServiceError): Problem => {
   }
 }
 
+const PROBLEM_TYPE = ["content-type", "application/problem+json"] as const
+
 /**
- * The problem as a response.
+ * The problem as what goes to the client.
  *
+ * @param id of the request
  * @see RFC 9457; `code` and `requestId` are extension members
  */
-export const problemResponse = (request: Request, problem: Problem): Response => {
-  const { id } = requestInfo(request)
+export const problemAnswer = (id: string, problem: Problem): Answer => {
   const { status, code, title, detail, errors, extra } = problem
   const body = {
     type: `urn:portolan:error:${code}`,
@@ -174,8 +181,13 @@ export const problemResponse = (request: Request, problem: Problem): Response =>
     ...extra,
     requestId: id,
   }
-  return new Response(JSON.stringify(body), {
+  return {
     status,
-    headers: { "content-type": "application/problem+json", "x-request-id": id, ...problem.headers },
-  })
+    headers: [PROBLEM_TYPE, ["x-request-id", id], ...Object.entries(problem.headers ?? {})],
+    body: JSON.stringify(body),
+  }
 }
+
+/** The problem as a response. */
+export const problemResponse = (request: Request, problem: Problem): Response =>
+  toResponse(problemAnswer(requestInfo(request).id, problem))

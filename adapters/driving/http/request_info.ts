@@ -1,9 +1,23 @@
 import type { Access } from "../../../domain/identity/claims.ts"
+import type { Answer } from "../http_server/answer.ts"
 import type { Eventually } from "./answer.ts"
+
+/** Anything with headers that can be asked for as those of a standard `Request`. */
+export interface Headed {
+  readonly headers: { readonly get: (name: string) => string | null }
+}
+
+/** What a handler reads of a request. A standard `Request` is one, and so is one that has just arrived. */
+export interface Asked extends Headed {
+  readonly method: string
+  readonly url: string
+  /** Whole when it is at hand. */
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+}
 
 /** A 200 at hand. */
 export interface Recalled {
-  readonly body: string
+  readonly body: string | Uint8Array
   /** The `Link` header. */
   readonly link?: string | undefined
 }
@@ -11,8 +25,8 @@ export interface Recalled {
 /** Answers any request to one URL: the handler with everything already read from the URL. */
 export interface BoundAnswer {
   /** The 200 when it is at hand; `undefined` says nothing, {@link answer} decides. */
-  readonly recall: (request: Request) => Recalled | undefined
-  readonly answer: (request: Request) => Eventually<Response>
+  readonly recall: (request: Headed) => Recalled | undefined
+  readonly answer: (request: Asked) => Eventually<Answer>
 }
 
 /** What the service knows of a running request beside the request itself. */
@@ -35,10 +49,10 @@ const NO_RULES: ReadonlyArray<Access> = []
 /** Where the info is kept: on the request itself. A WeakMap would say the same at the cost of every garbage collection. */
 const INFO = Symbol("portolan.request_info")
 
-type Carrier = Request & { [INFO]?: RequestInfo }
+type Carrier = Asked & { [INFO]?: RequestInfo }
 
 /** The caller's request id when it may be repeated, else a new one. Only {@link requestInfo} remembers which. */
-export const requestId = (request: Request): string => {
+export const requestId = (request: Headed): string => {
   const given = request.headers.get("x-request-id")
   return given !== null && REQUEST_ID_REGEXP.test(given) ? given : crypto.randomUUID()
 }
@@ -50,9 +64,4 @@ export const requestInfo = (request: Carrier): RequestInfo => {
   const info: RequestInfo = { id: requestId(request), route: undefined, rules: NO_RULES, bound: undefined }
   request[INFO] = info
   return info
-}
-
-/** Lets a rewritten request go by the info of the one it stands for. */
-export const shareRequestInfo = (from: Request, to: Carrier): void => {
-  to[INFO] = requestInfo(from)
 }

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { absurd, Effect } from "effect"
 import { Elysia } from "elysia"
 import * as jobs from "../../../application/scheduler/jobs.ts"
 import type { Restarts } from "../../../application/scheduler/restarts.ts"
@@ -7,7 +7,7 @@ import type { JobDefinition } from "../../../domain/scheduler/job.ts"
 import { parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 import type { RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
 import type { Place, SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
-import { type Answerer, type Eventually, envelope, jsonResponse } from "./answer.ts"
+import { type Answerer, type Eventually, envelope, jsonAnswer } from "./answer.ts"
 import type { Guard } from "./guard.ts"
 import { readJson } from "./json_body.ts"
 import type { ServiceError } from "./problem.ts"
@@ -80,7 +80,7 @@ export const schedulerRoutes = (parts: {
 }) => {
   const { answerer } = parts
   const answer = <A>(request: Request, status: number, program: Effect.Effect<A, ServiceError, Services>) =>
-    answerer.answer(request, program, (value) => jsonResponse(request, status, envelope(stringifyLossless(value))))
+    answerer.respond(request, program, (value) => jsonAnswer(request, status, envelope(stringifyLossless(value))))
   const at =
     <A>(
       status: number,
@@ -112,7 +112,7 @@ export const schedulerRoutes = (parts: {
   const refuse =
     (allow: string): CollectionHandler =>
     ({ request }) =>
-      answerer.answer(request, Effect.fail(methodNotAllowed(allow)), () => new Response())
+      answerer.respond(request, Effect.fail(methodNotAllowed(allow)), absurd)
   const hooks = (operation: keyof typeof schedulerDocs) =>
     ({
       parse: "none",
