@@ -3,7 +3,7 @@ import { resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect } from "effect"
 import Type, { type TObject } from "typebox"
-import { Compile } from "typebox/compile"
+import { Compile } from "typebox/schema"
 import { type Collection, defineCollection, type Operation } from "../domain/records/collection.ts"
 import { InvalidConfiguration } from "./config.ts"
 
@@ -82,7 +82,7 @@ const schemaMistake = (schema: unknown, at: string): string | undefined => {
 const fromJson = Effect.fnUntraced(function* (text: string) {
   const file: unknown = yield* Effect.try({ try: () => JSON.parse(text), catch: () => refuse("is not valid JSON") })
   if (!FILE.Check(file)) {
-    const [first] = FILE.Errors(file)
+    const [first] = FILE.Errors(file)[1]
     const rule = first?.keyword === "boolean" ? "is not known" : (first?.message ?? "")
     return yield* refuse(`breaks the file's form at '${first?.instancePath ?? ""}': ${rule}`)
   }

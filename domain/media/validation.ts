@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { TSchema } from "typebox"
-import { Compile, type Validator } from "typebox/compile"
+import { Compile, type Validator } from "typebox/schema"
 import {
   CAROUSEL_POST_SCHEMA,
   type CarouselPost,
@@ -39,7 +39,7 @@ const member = (name: string): string => name.replaceAll("~", "~0").replaceAll("
 const shapeIssues = (schema: Compiled, input: unknown, at: string): ReadonlyArray<MediaIssue> =>
   schema.Check(input)
     ? []
-    : schema.Errors(input).flatMap((error): ReadonlyArray<MediaIssue> => {
+    : schema.Errors(input)[1].flatMap((error): ReadonlyArray<MediaIssue> => {
         const pointer = `${at}${error.instancePath}`
         if (error.keyword === "boolean") return [issue(pointer, "unknown-field", "is not a field of this kind")]
         if (error.keyword === "additionalProperties") return []

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Static, TObject, TSchema } from "typebox"
-import { Compile } from "typebox/compile"
+import { Compile } from "typebox/schema"
 import { InvalidRecord, type Issue } from "./errors.ts"
 import { cleanJson, ISSUES_MAX, unknownKeyPointer } from "./json_hygiene.ts"
 import type { Fields } from "./record_repository.ts"
@@ -61,7 +61,7 @@ const fillDefaults = (members: Members, record: Record<string, unknown>): void =
 }
 
 type Validator = ReturnType<typeof Compile>
-type SchemaIssue = ReturnType<Validator["Errors"]>[number]
+type SchemaIssue = ReturnType<Validator["Errors"]>[1][number]
 
 /** A schema error as issues. The validator reports an unknown field twice; the nameless report is dropped. */
 const toIssues = (error: SchemaIssue, pointer: string): ReadonlyArray<Issue> => {
@@ -102,8 +102,8 @@ const fieldIssues = (
     if (!(key in record)) issues.push({ pointer: `/${key}`, message: "is required" })
   for (const [key, validator] of byField)
     if (key in record && !validator.Check(record[key]))
-      issues.push(...validator.Errors(record[key]).flatMap((error) => toIssues(error, `/${key}`)))
-  return issues.length > 0 ? issues : whole.Errors(record).flatMap((error) => toIssues(error, ""))
+      issues.push(...validator.Errors(record[key])[1].flatMap((error) => toIssues(error, `/${key}`)))
+  return issues.length > 0 ? issues : whole.Errors(record)[1].flatMap((error) => toIssues(error, ""))
 }
 
 /**
