@@ -76,13 +76,7 @@ export class UpstreamConnection {
   private constructor(socket: Socket<UpstreamConnection>, onIdle: (connection: UpstreamConnection) => void) {
     this.#socket = socket
     this.#onIdle = onIdle
-    this.#outbox = new Outbox({
-      write: (piece) => socket.write(piece),
-      pause: () => socket.pause(),
-      resume: () => socket.resume(),
-      end: () => socket.end(),
-      terminate: () => socket.terminate(),
-    })
+    this.#outbox = new Outbox({ write: (piece) => socket.write(piece), end: () => socket.end() })
     this.#parser = new MessageParser({
       response: (head) => {
         // Nobody asked for another protocol, and below 100 there is nothing.

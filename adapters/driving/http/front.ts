@@ -146,8 +146,9 @@ export const makeFront = ({ route, admits, report, unexpected }: FrontParts): Fr
   return {
     answer: (request) => {
       const known = urlsOf(request.method)?.get(request.target)
-      if (known === undefined || !admits(request, known.rules)) return undefined
+      if (known === undefined) return undefined
       const startedAt = performance.now()
+      if (!admits(request, known.rules)) return undefined
       const recalled = known.bound.recall(request)
       if (recalled !== undefined) return atHand(request, known.route, startedAt, recalled)
       requestInfo(request).route = known.route

@@ -22,7 +22,7 @@ export interface Framed {
 }
 
 /** What an answer's framing depends on. */
-export interface Asked {
+export interface AnsweredRequest {
   readonly method: string
   readonly minor: number
   readonly keepAlive: boolean
@@ -68,7 +68,7 @@ export const dropBody = (body: Answer["body"]): void => {
  * @param date value of the `Date` header
  * @throws when a header value would break its line
  */
-export const frame = (answer: Answer, asked: Asked, date: string): Framed => {
+export const frame = (answer: Answer, asked: AnsweredRequest, date: string): Framed => {
   const { status, body } = answer
   let head = statusLine(status)
   let { keepAlive } = asked

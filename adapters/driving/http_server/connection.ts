@@ -3,7 +3,7 @@ import { type Answer, dropBody, type Framed, frame } from "./answer.ts"
 import { ArrivedRequest } from "./arrived_request.ts"
 import type { Clock, ConnectionOptions, Refusal } from "./connection_options.ts"
 import type { HeaderLines } from "./header_lines.ts"
-import { IncomingBody } from "./incoming_body.ts"
+import { IncomingBody, wholeBody } from "./incoming_body.ts"
 import { MessageParser, type RequestHead } from "./message_parser.ts"
 import { Outbox } from "./outbox.ts"
 import { OutgoingBody } from "./outgoing_body.ts"
@@ -179,7 +179,7 @@ export class Connection {
 
   #bodyOf(head: RequestHead): ArrivedRequest["body"] {
     const early = this.#early
-    if (this.#complete) return early.length === 0 ? null : new Uint8Array(Buffer.concat(early))
+    if (this.#complete) return wholeBody(early)
     const body = new IncomingBody({
       hold: () => this.#pause(),
       want: () => this.#wantBody(),

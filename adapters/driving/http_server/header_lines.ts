@@ -27,14 +27,6 @@ export class HeaderLines {
     return value
   }
 
-  /** How many lines have this name. */
-  count(name: string): number {
-    const flat = this.#flat
-    let count = 0
-    for (let at = 0; at < flat.length; at += 2) if (flat[at] === name) count++
-    return count
-  }
-
   /** Every line. */
   lines(): Array<[name: string, value: string]> {
     const flat = this.#flat

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer"
+
 /** Bytes kept for a reader who is slower than the sender, before the sender has to wait. */
 const KEPT_BYTES_MAX = 64 * 1024
 
@@ -9,6 +11,12 @@ export interface BodyFlow {
   readonly want: () => void
   /** Nobody will read it: what is still to come is not kept. */
   readonly dropped: () => void
+}
+
+/** A body that came along with its head; `null` when there is none. */
+export const wholeBody = (pieces: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> | null => {
+  const [first] = pieces
+  return first === undefined ? null : new Uint8Array(pieces.length === 1 ? first : Buffer.concat(pieces))
 }
 
 /** A body that is still arriving. */

@@ -12,17 +12,19 @@ const joined = Buffer.allocUnsafeSlow(JOINED_MAX)
 
 /** What is still to be sent on a connection, in order. */
 export class Outbox {
-  readonly #wire: Wire
+  readonly #wire: Pick<Wire, "write" | "end">
   /** Texts that leave next. Kept apart from {@link #unsent}: nearly always there is nothing else. */
   #text = ""
   /** What the socket has not taken yet, or cannot be joined to a text; before {@link #text} in order. */
   #unsent: Array<Piece> = []
   #corked = false
+  /** Length of what came since the last attempt to send. */
+  #gathered = 0
   #blocked = false
   #endsAfter = false
   #onDrained: (() => void) | undefined
 
-  constructor(wire: Wire) {
+  constructor(wire: Pick<Wire, "write" | "end">) {
     this.#wire = wire
   }
 
@@ -37,7 +39,8 @@ export class Outbox {
       this.#enqueueText()
       this.#unsent.push(piece)
     }
-    if (!this.#corked || this.#text.length > GATHERED_MAX) this.#flush()
+    this.#gathered += piece.length
+    if (!this.#corked || this.#gathered > GATHERED_MAX) this.#flush()
   }
 
   /** Gathers what is sent until {@link uncork}: several answers leave in one write. */
@@ -107,6 +110,7 @@ export class Outbox {
   }
 
   #flush(): void {
+    this.#gathered = 0
     if (this.#blocked) return
     if (this.#unsent.length > 0) {
       this.#enqueueText()

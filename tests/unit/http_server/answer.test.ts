@@ -3,13 +3,13 @@ import { deepEqual, equal, throws } from "node:assert/strict"
 import { Buffer } from "node:buffer"
 import { describe, test } from "node:test"
 import fc from "fast-check"
-import { type Answer, type Asked, type Framed, frame } from "../../../adapters/driving/http_server/answer.ts"
+import { type Answer, type AnsweredRequest, type Framed, frame } from "../../../adapters/driving/http_server/answer.ts"
 import type { HeaderLine } from "../../../adapters/driving/http_server/header_lines.ts"
 
 const DATE = "Sat, 21 Nov 2026 10:00:00 GMT"
-const GET: Asked = { method: "GET", minor: 1, keepAlive: true }
-const HEAD: Asked = { ...GET, method: "HEAD" }
-const OLD: Asked = { ...GET, minor: 0 }
+const GET: AnsweredRequest = { method: "GET", minor: 1, keepAlive: true }
+const HEAD: AnsweredRequest = { ...GET, method: "HEAD" }
+const OLD: AnsweredRequest = { ...GET, minor: 0 }
 
 const answer = (body: Answer["body"], status = 200, ...headers: ReadonlyArray<HeaderLine>): Answer => ({
   status,

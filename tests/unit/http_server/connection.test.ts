@@ -179,6 +179,18 @@ describe("what comes ahead", () => {
 })
 
 describe("a client that takes nothing", () => {
+  for (const [kind, body] of [
+    ["texts", "a".repeat(60_000)],
+    ["bytes", new Uint8Array(60_000)],
+  ] as const)
+    test(`is not worked for on and on, though all it asks came in one piece: ${kind}`, () => {
+      const client = new FakeClient(() => ({ status: 200, headers: [], body }))
+      client.room = 0
+      client.send(get("/").repeat(1000))
+      // What gathers for one write is bounded, and the write shows that nothing is taken.
+      equal(client.asked.length <= 3, true, `${client.asked.length} were handed over`)
+    })
+
   test("gets no further request handled until it has taken its answers", () => {
     const client = new FakeClient(echoTarget)
     client.room = 10

@@ -95,10 +95,7 @@ describe("Outbox", () => {
         taken.push(Buffer.from(piece as Uint8Array).toString())
         return piece.length
       },
-      pause: () => {},
-      resume: () => {},
       end: () => {},
-      terminate: () => {},
     })
     outbox.send("abc")
     equal(outbox.blocked, true)
