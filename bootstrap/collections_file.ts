@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url"
 import { Effect } from "effect"
 import Type, { type TObject } from "typebox"
 import { Compile } from "typebox/schema"
+import { isObject } from "../domain/json_object.ts"
 import { type Collection, defineCollection, type Operation } from "../domain/records/collection.ts"
 import { InvalidConfiguration } from "./config.ts"
 
@@ -44,9 +45,6 @@ const KEYWORDS = new Set(
   contains minContains maxContains minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum
   multipleOf allOf anyOf oneOf not if then else`.split(/\s+/),
 )
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** The first thing in a schema that is no rule, as a sentence. */
 const schemaMistake = (schema: unknown, at: string): string | undefined => {

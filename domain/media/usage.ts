@@ -1,3 +1,5 @@
+import { isObject } from "../json_object.ts"
+
 /** How much of the platform's budget is used, as its answers tell. */
 export interface Usage {
   /** Largest percentage of the app's budget. */
@@ -16,9 +18,6 @@ const parsed = (text: string | undefined): unknown => {
     return undefined
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const PERCENTAGES = ["call_count", "total_time", "total_cputime"]
 

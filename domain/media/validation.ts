@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { TSchema } from "typebox"
 import { Compile, type Validator } from "typebox/schema"
+import { isObject } from "../json_object.ts"
 import {
   CAROUSEL_POST_SCHEMA,
   type CarouselPost,
@@ -29,9 +30,6 @@ const ITEMS = compiled(ITEM_SCHEMAS)
 const CAROUSEL_POST: Compiled = Compile(CAROUSEL_POST_SCHEMA)
 
 const issue = (pointer: string, rule: string, message: string): MediaIssue => ({ pointer, rule, message })
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const member = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
 

@@ -18,7 +18,7 @@ const LAWS: ReadonlyArray<Law> = [
   {
     room: /^adapters\/driven\//,
     files: /^(domain\/|adapters\/driven\/)/,
-    packages: /^(effect|typebox|jose|mongodb|ofetch|node:[\w/]+)(\/|$)/,
+    packages: /^(effect|typebox|jose|mongodb|ofetch|lru-cache|node:[\w/]+)(\/|$)/,
   },
   {
     room: /^adapters\/driving\//,

@@ -1,4 +1,5 @@
 import { Effect, Redacted } from "effect"
+import { isObject } from "../../../domain/json_object.ts"
 import {
   appliedBy,
   classify,
@@ -21,10 +22,6 @@ export interface WireAnswer {
   readonly text: string
   readonly header: (name: string) => string | undefined
 }
-
-type Json = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Ids are longer than a double holds: such an integer is kept as its digits. */
 const keepDigits = (_name: string, value: unknown, context?: { readonly source?: string }): unknown =>

@@ -1,4 +1,5 @@
 // Answers of the agent -> values. Each reader gives the value, or the rule that the answer breaks.
+import { isObject, type JsonObject } from "../../../domain/json_object.ts"
 import type { Allocation, NomadAllocations } from "../../../domain/scheduler/allocation.ts"
 import type { Integer, JobDefinition, JobPlan, JobReceipt, ScaleStatus } from "../../../domain/scheduler/job.ts"
 import { parseLossless } from "../../../domain/scheduler/lossless_json.ts"
@@ -7,11 +8,6 @@ import type { EventBatch } from "../../../domain/scheduler/scheduler_port.ts"
 
 /** A value read from an answer, or the rule the answer breaks. */
 export type Reading<A> = { readonly value: A } | { readonly rule: string }
-
-type Fields = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isInteger = (value: unknown): value is Integer => typeof value === "bigint" || Number.isSafeInteger(value)
 
@@ -70,7 +66,7 @@ export const readScaleStatus = (text: string): Reading<ScaleStatus> =>
     return { value: { stopped: value["JobStopped"] === true, groups: Object.fromEntries(groups) } }
   })
 
-const readUsage = (usage: Fields): Reading<ResourceUsage> => {
+const readUsage = (usage: JsonObject): Reading<ResourceUsage> => {
   const { MemoryStats: memory, CpuStats: cpu } = usage
   if (!isObject(memory) && !isObject(cpu)) return { rule: "holds neither 'MemoryStats' nor 'CpuStats'" }
   const memoryFields = isObject(memory) ? memory : {}

@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto"
 import { Data, Effect, Option } from "effect"
 import { type CryptoKey, importJWK } from "jose"
 import { InvalidIdentitySetup } from "../../../domain/identity/errors.ts"
+import { isObject, type JsonObject } from "../../../domain/json_object.ts"
 
 /** A key that may have signed a realm's token. */
 export interface RealmKey {
@@ -15,14 +16,10 @@ const BITS_MIN = 2048
 
 const REQUIRED = `must be an RSA public key of ${BITS_MIN} bits or more`
 
-type Json = Readonly<Record<string, unknown>>
-
 /** A source holds no usable key: which rule it breaks, never a piece of it. */
 class Unusable extends Data.TaggedError("Unusable")<{ readonly rule: string }> {}
 
 const unusable = (rule: string) => new Unusable({ rule })
-
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Undoes what environment files, shells and copying add: blanks, a BOM, quotes, escaped or foreign line ends. */
 const tidied = (source: string): string => {
@@ -83,16 +80,16 @@ const fromBase64 = (text: string): KeyObject | Unusable => {
   return der instanceof Unusable ? der : rsaOnly(fromSpki(der) ?? fromCertificate(der), REQUIRED)
 }
 
-const isPrivate = (jwk: Json): boolean => "d" in jwk || "k" in jwk
+const isPrivate = (jwk: JsonObject): boolean => "d" in jwk || "k" in jwk
 
 /** True for a JWK meant for RS256 signatures; a realm also publishes its encryption keys (`use: "enc"`, RSA-OAEP). */
-const isForSignatures = (jwk: Json): boolean => {
+const isForSignatures = (jwk: JsonObject): boolean => {
   const { use, alg, key_ops: operations } = jwk
   const may = operations === undefined || (Array.isArray(operations) && operations.includes("verify"))
   return (use === undefined || use === "sig") && (alg === undefined || alg === "RS256") && may
 }
 
-const fromJwk = (jwk: Json): KeyObject | Unusable => {
+const fromJwk = (jwk: JsonObject): KeyObject | Unusable => {
   if (isPrivate(jwk)) return unusable("must be a public key, not a private one")
   if (jwk["kty"] !== "RSA" || !isForSignatures(jwk)) return unusable(`${REQUIRED}, meant for RS256 signatures`)
   const { n, e } = jwk
@@ -104,14 +101,14 @@ const fromJwk = (jwk: Json): KeyObject | Unusable => {
     : unusable("holds a broken JWK")
 }
 
-const kidOf = (jwk: Json): string | undefined => (typeof jwk["kid"] === "string" ? jwk["kid"] : undefined)
+const kidOf = (jwk: JsonObject): string | undefined => (typeof jwk["kid"] === "string" ? jwk["kid"] : undefined)
 
 interface Found {
   readonly kid: string | undefined
   readonly key: KeyObject | Unusable
 }
 
-const keysOfSet = (set: unknown): ReadonlyArray<Json> | undefined =>
+const keysOfSet = (set: unknown): ReadonlyArray<JsonObject> | undefined =>
   isObject(set) && Array.isArray(set["keys"]) ? set["keys"].filter(isObject) : undefined
 
 const fromJson = (text: string): ReadonlyArray<Found> => {

@@ -5,6 +5,7 @@ import { containerStatus, createContainer, publishingLimit } from "../../../appl
 import type { GraphPacing } from "../../../application/media/graph_pacing.ts"
 import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
+import { isObject } from "../../../domain/json_object.ts"
 import type { MediaKind } from "../../../domain/media/container.ts"
 import { InvalidMedia } from "../../../domain/media/errors.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
@@ -29,10 +30,6 @@ const ANSWER_WITHIN_MS = 15_000
 
 /** How long a request waits for media to be processed, ms. */
 const WAITING = { budgetMs: 10_000 }
-
-type Body = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const invalid = (pointer: string, rule: string, message: string) =>
   Effect.fail(new InvalidMedia({ issues: [{ pointer, rule, message }] }))
