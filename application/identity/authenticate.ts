@@ -2,20 +2,21 @@ import { Effect } from "effect"
 import { readBearer } from "../../domain/identity/bearer.ts"
 import type { Claims } from "../../domain/identity/claims.ts"
 import type { KeysUnavailable, Unauthenticated } from "../../domain/identity/errors.ts"
-import { TokenVerifier } from "../../domain/identity/token_verifier.ts"
+import type { TokenVerifier } from "../../domain/identity/token_verifier.ts"
 
 /**
  * Turns an `Authorization` header into the caller's claims.
  *
- * Every request passes here, so it is neither traced nor a generator: for a remembered token it completes without a
- * promise, in about a microsecond.
+ * The effect is already completed (an `Exit`) when the verifier's is: for a remembered token, and for most refusals.
  *
+ * @param verifier judges the token
  * @param authorization the header's value, the only place a token is taken from
  * @fails {Unauthenticated} reason `missing` when no bearer token came, another reason when one came and is refused
  * @fails {KeysUnavailable} when the realm's keys cannot be fetched, so that the token can be neither accepted nor refused
  * @see seed section 5.1
  */
 export const authenticate = (
+  verifier: TokenVerifier["Service"],
   authorization: string | null | undefined,
-): Effect.Effect<Claims, Unauthenticated | KeysUnavailable, TokenVerifier> =>
-  Effect.flatMap(TokenVerifier, (verifier) => Effect.flatMap(readBearer(authorization), verifier.verify))
+): Effect.Effect<Claims, Unauthenticated | KeysUnavailable> =>
+  Effect.flatMapEager(readBearer(authorization), verifier.verify)

@@ -5,7 +5,8 @@ import type { KeysUnavailable, Unauthenticated } from "./errors.ts"
 /**
  * Driven port: decides whether a bearer token is an acceptable access token of the realm.
  *
- * An adapter may answer from a bounded memory of verified tokens, never beyond the token's `exp`.
+ * An adapter may remember verified tokens, never beyond the token's `exp`; for such a token, and for a text that is
+ * refused by its shape alone, the effect it returns is already completed (an `Exit`), so that the caller needs no fiber.
  *
  * @see seed section 5; RFC 8725 (JWT best current practices)
  */
@@ -13,14 +14,7 @@ export class TokenVerifier extends Context.Service<
   TokenVerifier,
   {
     readonly verify: (token: string) => Effect.Effect<Claims, Unauthenticated | KeysUnavailable>
-    /**
-     * Claims of a token that was verified before and still holds, at once: a client sends the same token with every
-     * request. `undefined` says nothing about the token; only `verify` refuses.
-     *
-     * @param nowS seconds since the epoch
-     */
-    readonly recall: (token: string, nowS: number) => Claims | undefined
-    /** Succeeds when tokens can be judged now, at once; used by readiness. */
+    /** Succeeds when tokens can be judged now; asks nobody. The readiness check uses it. */
     readonly ready: Effect.Effect<void, KeysUnavailable>
   }
 >()("portolan/domain/identity/TokenVerifier") {}

@@ -1,13 +1,13 @@
 // What every TokenVerifier does, over the in-memory one, jose with a fixed key, and jose with a published key set.
 import { deepEqual, equal } from "node:assert/strict"
 import { describe } from "node:test"
-import { Effect, type Layer, type Scope } from "effect"
+import { Effect, Exit, type Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as jose from "../../adapters/driven/token_verifier/jose.ts"
 import * as memory from "../../adapters/driven/token_verifier/memory.ts"
 import type { InvalidIdentitySetup } from "../../domain/identity/errors.ts"
 import { TokenVerifier } from "../../domain/identity/token_verifier.ts"
-import { effectTest } from "../support/effect_test.ts"
+import { effectTest, virtualNow } from "../support/effect_test.ts"
 import { localServer } from "../support/local_server.ts"
 import { bareOf, jwkOf, KEYS, tokenKit } from "../support/tokens.ts"
 
@@ -22,18 +22,20 @@ const CLAIMS = new Map([
   [NOBODY, { subject: undefined, roles: new Set<string>(), expiresAt: NOW + 300 }],
 ])
 
-type Made = Effect.Effect<Layer.Layer<TokenVerifier, InvalidIdentitySetup>, never, Scope.Scope>
+type Made = Effect.Effect<(now: () => number) => Layer.Layer<TokenVerifier, InvalidIdentitySetup>, never, Scope.Scope>
 
 const ADAPTERS: ReadonlyArray<readonly [name: string, make: Made]> = [
-  ["memory", Effect.succeed(memory.layer(CLAIMS))],
-  ["jose with a fixed key", Effect.succeed(jose.layer({ keys: bareOf(KEYS.realm().publicKey) }))],
+  ["memory", Effect.succeed((now) => memory.layer(CLAIMS, now))],
+  ["jose with a fixed key", Effect.succeed((now) => jose.layer({ keys: bareOf(KEYS.realm().publicKey) }, now))],
   [
     "jose with a published key set",
     Effect.map(
       localServer(() => ({
         body: JSON.stringify({ keys: [jwkOf(KEYS.realm().publicKey, { kid: kit.header["kid"] })] }),
       })),
-      ({ url }) => jose.layer({ jwksUrl: `${url}/certs` }),
+      ({ url }) =>
+        (now: () => number) =>
+          jose.layer({ jwksUrl: `${url}/certs` }, now),
     ),
   ],
 ]
@@ -41,18 +43,13 @@ const ADAPTERS: ReadonlyArray<readonly [name: string, make: Made]> = [
 for (const [name, make] of ADAPTERS)
   describe(`TokenVerifier: ${name}`, () => {
     /** Runs against one verifier, at the instant the tokens were made. */
-    const withVerifier = <A, E>(
-      use: (
-        verify: TokenVerifier["Service"]["verify"],
-        recall: TokenVerifier["Service"]["recall"],
-      ) => Effect.Effect<A, E>,
-    ) =>
+    const withVerifier = <A, E>(use: (verify: TokenVerifier["Service"]["verify"]) => Effect.Effect<A, E>) =>
       Effect.gen(function* () {
         yield* TestClock.setTime(NOW * 1000)
         const layer = yield* make
         return yield* Effect.provide(
-          Effect.flatMap(TokenVerifier, ({ verify, recall }) => use(verify, recall)),
-          layer,
+          Effect.flatMap(TokenVerifier, ({ verify }) => use(verify)),
+          layer(yield* virtualNow),
         )
       })
 
@@ -81,32 +78,40 @@ for (const [name, make] of ADAPTERS)
       ),
     )
 
-    effectTest("recalls the claims of a token it has verified until its expiry", () =>
-      withVerifier((verify, recall) =>
+    effectTest("gives the verdict over a token it has accepted before at once, without a fiber", () =>
+      withVerifier((verify) =>
         Effect.gen(function* () {
           const claims = yield* verify(ADMIN)
-          deepEqual(recall(ADMIN, NOW), claims)
-          deepEqual(recall(ADMIN, NOW + 299.9), claims)
-          equal(recall(ADMIN, NOW + 300), undefined)
+          const verdict = verify(ADMIN)
+          equal(Exit.isExit(verdict), true)
+          deepEqual(yield* verdict, claims)
         }),
       ),
     )
 
-    effectTest(
-      "recalls nothing of a token it has refused, nor of one that shares a beginning or an end with a good one",
-      () =>
-        withVerifier((verify, recall) =>
-          Effect.gen(function* () {
-            yield* verify(ADMIN)
-            const broken = `${ADMIN.slice(0, -8)}AAAAAAAA`
-            yield* Effect.flip(verify(broken))
-            for (const token of [broken, "", ADMIN.slice(0, -1), `${ADMIN}=`, ` ${ADMIN}`, ADMIN.toLowerCase()])
-              equal(recall(token, NOW), undefined)
-          }),
-        ),
+    effectTest("refuses at once, without a fiber, what has not the shape of a token", () =>
+      withVerifier((verify) =>
+        Effect.gen(function* () {
+          for (const token of ["", "x", `${ADMIN}=`, "a.b.c.d"]) {
+            const verdict = verify(token)
+            equal(Exit.isExit(verdict), true)
+            equal((yield* Effect.flip(verdict))._tag, "Unauthenticated")
+          }
+        }),
+      ),
     )
 
-    for (const token of ["", "x", `${ADMIN}x`, ADMIN.slice(0, -1), ADMIN.replace(/.{9}$/, "AAAAAAAAA"), "__proto__"])
+    for (const token of [
+      "",
+      "x",
+      `${ADMIN}x`,
+      `${ADMIN}=`,
+      ` ${ADMIN}`,
+      ADMIN.slice(0, -1),
+      ADMIN.toLowerCase(),
+      ADMIN.replace(/.{9}$/, "AAAAAAAAA"),
+      "__proto__",
+    ])
       effectTest(`refuses ...${token.slice(-12)}, and an accepted token changes nothing of that`, () =>
         withVerifier((verify) =>
           Effect.gen(function* () {

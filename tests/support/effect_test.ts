@@ -22,3 +22,8 @@ export const effectTest = <E>(name: string, program: () => Effect.Effect<unknown
     ),
   )
 }
+
+/** The virtual clock as an adapter that runs outside Effect takes it: a function giving seconds since the epoch. */
+export const virtualNow: Effect.Effect<() => number> = Effect.clockWith((clock) =>
+  Effect.succeed(() => clock.currentTimeMillisUnsafe() / 1000),
+)

@@ -3,6 +3,7 @@ import { base64url, compactVerify, errors } from "jose"
 import { isCompactToken, judgeHeader } from "../../../domain/identity/access_token.ts"
 import { type KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import type { TokenObject } from "../../../domain/identity/token_kind.ts"
+import { isObject } from "../../../domain/json_object.ts"
 import type { KeySet } from "./jose_key_set.ts"
 import type { RealmKey } from "./jose_keys.ts"
 
@@ -32,13 +33,14 @@ export const published =
 // Broken UTF-8 and a byte order mark are refused: what was signed is what is read.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-const objectOf = (bytes: () => Uint8Array): Effect.Effect<TokenObject, Unauthenticated> =>
-  Effect.try({ try: (): unknown => JSON.parse(utf8.decode(bytes())), catch: malformed }).pipe(
-    Effect.filterOrFail(
-      (value): value is TokenObject => typeof value === "object" && value !== null && !Array.isArray(value),
-      malformed,
-    ),
-  )
+const objectOf = (bytes: () => Uint8Array): Effect.Effect<TokenObject, Unauthenticated> => {
+  try {
+    const value: unknown = JSON.parse(utf8.decode(bytes()))
+    return isObject(value) ? Effect.succeed(value) : Effect.fail(malformed())
+  } catch {
+    return Effect.fail(malformed())
+  }
+}
 
 /** Every failure of the token library is a refusal: keys were checked at setup, so it can only be the token's fault. */
 const checkSignature = (token: string, { key }: RealmKey): Effect.Effect<Uint8Array, Unauthenticated> =>
@@ -48,16 +50,16 @@ const checkSignature = (token: string, { key }: RealmKey): Effect.Effect<Uint8Ar
   }).pipe(Effect.map(({ payload }) => payload))
 
 /**
- * Reads the header of a token whose signature is still to be checked.
+ * Reads the header of a token whose signature is still to be checked. The effect is completed at once.
  *
+ * @param token the compact form of a JWS (RFC 7515 section 3.1)
  * @fails {Unauthenticated} when the token's form or its header is wrong
  */
-export const readHeader = Effect.fnUntraced(function* (token: string) {
-  if (!isCompactToken(token)) return yield* malformed()
-  const header = yield* objectOf(() => base64url.decode(token.slice(0, token.indexOf("."))))
-  yield* judgeHeader(header)
-  return header
-})
+export const readHeader = (token: string): Effect.Effect<TokenObject, Unauthenticated> => {
+  if (!isCompactToken(token)) return Effect.fail(malformed())
+  const header = objectOf(() => base64url.decode(token.slice(0, token.indexOf("."))))
+  return Effect.flatMapEager(header, (value) => Effect.mapEager(judgeHeader(value), () => value))
+}
 
 /**
  * The payload as any one of the keys has signed it; what it says is not judged here.

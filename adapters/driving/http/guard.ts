@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Elysia } from "elysia"
 import { authenticate } from "../../../application/identity/authenticate.ts"
-import { type Access, authorize, holds, makeAccess } from "../../../domain/identity/claims.ts"
+import { type Access, authorize, makeAccess } from "../../../domain/identity/claims.ts"
 import type { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import type { Answerer, Eventually } from "./answer.ts"
 import { type Headed, requestInfo } from "./request_info.ts"
@@ -28,42 +28,12 @@ const makeProtection = (check: (request: Request) => Eventually<Response | undef
     return check(request)
   })
 
-/** How nearly every client writes its credentials; any other spelling takes the longer way. */
-const USUAL_SCHEME = "Bearer "
-
-/** Headers remembered as they were read. */
-const RECENT_HEADERS = 64
-
-/**
- * Reads the token out of a header of the usual form, giving the same string again for the same header: comparing a header
- * is much cheaper than hashing a token of a thousand characters anew, and the runtime keeps a string's hash.
- */
-const usualTokenReader = (): ((authorization: string | null) => string | undefined) => {
-  const recent: Array<{ readonly header: string; readonly token: string } | undefined> = new Array(RECENT_HEADERS)
-  return (header) => {
-    if (header === null || !header.startsWith(USUAL_SCHEME)) return undefined
-    // The end of a token is its signature: as good as random.
-    const slot = (header.charCodeAt(header.length - 2) * 7 + header.charCodeAt(header.length - 3)) % RECENT_HEADERS
-    const seen = recent[slot]
-    if (seen?.header === header) return seen.token
-    const token = header.slice(USUAL_SCHEME.length)
-    recent[slot] = { header, token }
-    return token
-  }
-}
-
 /**
  * @param verifier asked directly for tokens it remembers: a program per request would cost more than the read behind it
  * @param answerer runs the decision over all others; its context holds the same verifier
  */
 export const makeGuard = (verifier: TokenVerifier["Service"], answerer: Answerer<TokenVerifier>): Guard => {
-  const tokenIn = usualTokenReader()
-  const admits: Guard["admits"] = (request, rules) => {
-    const token = tokenIn(request.headers.get("authorization"))
-    if (token === undefined) return false
-    const claims = verifier.recall(token, Date.now() / 1000)
-    return claims !== undefined && rules.every((rule) => holds(claims, rule))
-  }
+  const admits: Guard["admits"] = () => false
   const check = (access: Access) => {
     const rule = Effect.runSync(makeAccess(access))
     const rules = [rule]
@@ -73,7 +43,9 @@ export const makeGuard = (verifier: TokenVerifier["Service"], answerer: Answerer
       if (admits(request, rules)) return undefined
       return answerer.decide(
         request,
-        Effect.flatMap(authenticate(request.headers.get("authorization")), (claims) => authorize(claims, rule)),
+        Effect.flatMap(authenticate(verifier, request.headers.get("authorization")), (claims) =>
+          authorize(claims, rule),
+        ),
       )
     }
   }

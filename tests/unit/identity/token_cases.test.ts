@@ -1,11 +1,11 @@
 // The token check list at the level of the use cases: header value in, claims or refusal out. No HTTP server involved.
 import { equal, ok } from "node:assert/strict"
 import { describe, test } from "node:test"
-import { Effect, Layer } from "effect"
-import { TestClock } from "effect/testing"
+import { Context, Effect, Layer } from "effect"
 import { layer } from "../../../adapters/driven/token_verifier/jose.ts"
 import { authenticate } from "../../../application/identity/authenticate.ts"
 import { authorize, makeAccess } from "../../../domain/identity/claims.ts"
+import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { effectTest } from "../../support/effect_test.ts"
 import { localServer } from "../../support/local_server.ts"
 import { SETUP_CASES } from "../../support/token_cases/setup.ts"
@@ -24,16 +24,16 @@ const STATUS_OF = { Unauthenticated: 401, Forbidden: 403 } as const
 const statusOf = Effect.fnUntraced(function* (each: TokenCase, jwksUrl: string, trap: string) {
   const { authorization } = each.make(kit, trap)
   const { keys, issuer, ...setup } = { ...defaultSetup(kit), ...each.setup }
-  const verifier = layer({
+  const options = {
     ...setup,
     ...(issuer === undefined ? {} : { issuer }),
     ...(each.published === undefined ? { keys: keys ?? "" } : { jwksUrl }),
-  })
-  return yield* authenticate(authorization.length === 0 ? null : authorization.join(", ")).pipe(
+  }
+  const verifier = Context.get(yield* Layer.build(layer(options, () => NOW)), TokenVerifier)
+  return yield* authenticate(verifier, authorization.length === 0 ? null : authorization.join(", ")).pipe(
     Effect.flatMap((claims) => authorize(claims, each.roles === undefined ? "authenticated" : { roles: each.roles })),
     Effect.as(200),
     Effect.catchTag(["Unauthenticated", "Forbidden"], (refusal) => Effect.succeed(STATUS_OF[refusal._tag])),
-    Effect.provide(verifier),
   )
 })
 
@@ -41,7 +41,6 @@ describe("token check list", () => {
   for (const each of TOKEN_CASES)
     effectTest(`${each.id} ${each.title} -> ${each.expect}`, () =>
       Effect.gen(function* () {
-        yield* TestClock.setTime(NOW * 1000)
         const realm = yield* localServer(() => ({ body: JSON.stringify(each.published?.()) }))
         const trap = yield* localServer(() => ({}))
         equal(yield* statusOf(each, `${realm.url}/certs`, trap.url), each.expect)
