@@ -5,8 +5,8 @@ import type { Mount } from "../adapters/driving/http/app.ts"
 import type { Guard } from "../adapters/driving/http/guard.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import type { InvalidMediaSetup } from "../domain/media/errors.ts"
-import type { StoreUnavailable } from "../domain/records/errors.ts"
 import type { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
+import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 
 /** Errors that keep the service from starting. */
 export type StartError = StoreUnavailable | InvalidIdentitySetup | InvalidSchedulerSetup | InvalidMediaSetup

@@ -6,7 +6,7 @@ import { isSegment, makeGraphAddress } from "../domain/media/graph_address.ts"
 import type { MediaGraphPort } from "../domain/media/media_graph_port.ts"
 import { MediaPolicy, type MediaRules } from "../domain/media/policy.ts"
 import type { PublishJournal } from "../domain/media/publish_journal.ts"
-import type { StoreUnavailable } from "../domain/records/errors.ts"
+import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 
 /** Where the graph is and how to talk to it. */
 export interface GraphSetup {

@@ -22,9 +22,10 @@ export type { RecordService, RecordStore } from "../application/records/record_s
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export { type Collection, type CollectionDefinition, defineCollection } from "../domain/records/collection.ts"
-export { InvalidPage, InvalidRecord, type Issue, RecordNotFound, StoreUnavailable } from "../domain/records/errors.ts"
+export { InvalidPage, InvalidRecord, type Issue, RecordNotFound } from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
+export { StoreUnavailable } from "../domain/store_unavailable.ts"
 export type { Answerer, Guard, JoseOptions, StoreChoice }
 
 export interface RecordsOptions {

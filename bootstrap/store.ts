@@ -3,9 +3,9 @@ import * as memoryPublishing from "../adapters/driven/publish_journal/memory.ts"
 import * as memoryRecords from "../adapters/driven/record_repository/memory.ts"
 import * as memoryRestarts from "../adapters/driven/restart_journal/memory.ts"
 import type { PublishJournal } from "../domain/media/publish_journal.ts"
-import type { StoreUnavailable } from "../domain/records/errors.ts"
 import type { RecordRepository } from "../domain/records/record_repository.ts"
 import type { RestartJournal } from "../domain/scheduler/restart_journal.ts"
+import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 import { type Config, sqlitePath } from "./config.ts"
 
 /** Where records and journals live. */

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Db, MongoClient, MongoClientOptions } from "mongodb"
-import { StoreUnavailable } from "../../domain/records/errors.ts"
+import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { type Connected, lastingClient } from "./mongo_client.ts"
 
 export interface MongoOptions {

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Context, Effect, Layer } from "effect"
-import { StoreUnavailable } from "../../domain/records/errors.ts"
+import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { groupCommit } from "./sqlite_group_commit.ts"
 
 export interface SqliteOptions {
@@ -21,7 +21,7 @@ export class SqliteDatabase extends Context.Service<
   SqliteDatabase,
   {
     /**
-     * Runs `work` at once, synchronously.
+     * Runs `work` while it is called, and returns what came of it: to read again, call again.
      *
      * @fails {StoreUnavailable} when SQLite refuses
      */
@@ -34,12 +34,6 @@ export class SqliteDatabase extends Context.Service<
      * @fails {StoreUnavailable} when SQLite refuses, or another process keeps the file locked
      */
     readonly write: <A>(work: (db: DatabaseSync) => A) => Effect.Effect<A, StoreUnavailable>
-    /**
-     * A number that changes when the file may hold something else than the writes made here left in it: another
-     * connection committed, or a write was undone. What was derived from the file under another number is stale.
-     * Throws when the file is closed: call it inside `read`.
-     */
-    readonly version: () => number
   }
 >()("portolan/adapters/driven/SqliteDatabase") {}
 
@@ -72,48 +66,6 @@ const isRefusal = (failure: unknown): failure is Error =>
   (failure.code === "ERR_SQLITE_ERROR" || failure.code === "ERR_INVALID_STATE" || "syscall" in failure)
 
 /**
- * {@link SqliteDatabase.version}, at 2 µs a look read at most once per turn of the event loop.
- *
- * That is often enough: a request handled in this turn was in the kernel before the turn's poll, so a commit this look
- * misses was acknowledged after the request was sent. `setImmediate` ends the sharing: in Bun and Deno it runs after the
- * callbacks of the poll and of timers, and before the next poll. Only what a callback of `setImmediate` itself queues
- * there runs behind the next poll. So after a turn of writes, whose callers go on in such a callback, no look is shared
- * until a timer shows that phase to be over.
- */
-const versionOf = (db: DatabaseSync) => {
-  const pragma = db.prepare("PRAGMA data_version")
-  let version = 0
-  let seen = pragma.get()?.["data_version"]
-  let fresh = false
-  let settling = false
-  return {
-    current: (): number => {
-      if (fresh) return version
-      const now = pragma.get()?.["data_version"]
-      if (now !== seen) version++
-      seen = now
-      if (settling) return version
-      fresh = true
-      setImmediate(() => {
-        fresh = false
-      })
-      return version
-    },
-    advance: (): void => {
-      version++
-    },
-    settle: (): void => {
-      fresh = false
-      if (settling) return
-      settling = true
-      setTimeout(() => {
-        settling = false
-      }, 0)
-    },
-  }
-}
-
-/**
  * Opens the file, and closes it with the scope, after the writes still queued.
  *
  * @fails {StoreUnavailable} when the file cannot be created, opened or written, or is no SQLite database
@@ -129,25 +81,18 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
               new StoreUnavailable({ store: { user: "-", host: "file", database: path }, reason: failure.message }),
             )
           : Effect.die(failure)
-      const attempt = <A>(work: () => A): Effect.Effect<A, StoreUnavailable> =>
-        Effect.suspend(() => {
-          try {
-            return Effect.succeed(work())
-          } catch (failure) {
-            return failed(failure)
-          }
-        })
+      const attempt = <A>(work: () => A): Effect.Effect<A, StoreUnavailable> => {
+        try {
+          return Effect.succeed(work())
+        } catch (failure) {
+          return failed(failure)
+        }
+      }
 
       const db = yield* attempt(() => open(path, lockTimeoutMs))
       yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
 
-      const { version, queue } = yield* attempt(() => {
-        const version = versionOf(db)
-        return {
-          version,
-          queue: groupCommit(db, { lockTimeoutMs, onRollback: version.advance, onTurn: version.settle }),
-        }
-      })
+      const queue = yield* attempt(() => groupCommit(db, lockTimeoutMs))
       const write = <A>(work: (db: DatabaseSync) => A): Effect.Effect<A, StoreUnavailable> =>
         Effect.callback<A, StoreUnavailable>((resume) => {
           queue({
@@ -159,6 +104,6 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
       // The queue is first in, first out: once an empty write has ended, so have all before it.
       yield* Effect.addFinalizer(() => Effect.ignore(write(() => undefined)))
 
-      return SqliteDatabase.of({ read: (work) => attempt(() => work(db)), write, version: version.current })
+      return SqliteDatabase.of({ read: (work) => attempt(() => work(db)), write })
     }),
   )

@@ -7,15 +7,6 @@ export interface Job {
   readonly failed: (failure: unknown) => void
 }
 
-export interface GroupCommitOptions {
-  /** How long a write waits for another process that holds the file's write lock, milliseconds. */
-  readonly lockTimeoutMs: number
-  /** Called whenever something a job did was undone, before the job learns of it. */
-  readonly onRollback: () => void
-  /** Called at the end of every turn, before anybody learns of its outcome. */
-  readonly onTurn: () => void
-}
-
 /** Pause between two attempts for the write lock; the event loop serves reads meanwhile. */
 const LOCK_PAUSE_MS = 5
 
@@ -36,9 +27,10 @@ type Outcome = { readonly value: unknown } | { readonly failure: unknown }
  * Each job has its own savepoint, so one that fails is undone alone. A turn runs without a break from BEGIN to COMMIT,
  * nothing else on this thread sees a state between.
  *
+ * @param lockTimeoutMs how long a write waits for another process that holds the file's write lock, milliseconds
  * @returns the function that queues a job
  */
-export const groupCommit = (db: DatabaseSync, options: GroupCommitOptions): ((job: Job) => void) => {
+export const groupCommit = (db: DatabaseSync, lockTimeoutMs: number): ((job: Job) => void) => {
   const begin = db.prepare("BEGIN IMMEDIATE")
   const commit = db.prepare("COMMIT")
   const rollback = db.prepare("ROLLBACK")
@@ -56,7 +48,6 @@ export const groupCommit = (db: DatabaseSync, options: GroupCommitOptions): ((jo
       release.run()
       return { value }
     } catch (failure) {
-      options.onRollback()
       // A full disk or a broken file ends the whole transaction at once: then every job of the turn shares this failure.
       if (!db.isTransaction) throw failure
       undo.run()
@@ -71,7 +62,6 @@ export const groupCommit = (db: DatabaseSync, options: GroupCommitOptions): ((jo
       commit.run()
       return outcomes
     } catch (failure) {
-      options.onRollback()
       try {
         rollback.run()
       } catch {
@@ -86,7 +76,6 @@ export const groupCommit = (db: DatabaseSync, options: GroupCommitOptions): ((jo
     queue = []
     waitingSince = undefined
     const outcomes = run(batch)
-    options.onTurn()
     outcomes.forEach((outcome, at) => {
       if ("value" in outcome) batch[at]?.committed(outcome.value)
       else batch[at]?.failed(outcome.failure)
@@ -98,7 +87,7 @@ export const groupCommit = (db: DatabaseSync, options: GroupCommitOptions): ((jo
       begin.run()
     } catch (failure) {
       const waitedMs = performance.now() - (waitingSince ?? 0)
-      if (isBusy(failure) && waitedMs < options.lockTimeoutMs) setTimeout(turn, LOCK_PAUSE_MS)
+      if (isBusy(failure) && waitedMs < lockTimeoutMs) setTimeout(turn, LOCK_PAUSE_MS)
       else finish((batch) => batch.map(() => ({ failure })))
       return
     }

@@ -1,7 +1,7 @@
 import { Clock, Effect, Random, Semaphore } from "effect"
 import { InvalidMedia, PublishBusy } from "../../domain/media/errors.ts"
 import { type PublishEntry, PublishJournal } from "../../domain/media/publish_journal.ts"
-import type { StoreUnavailable } from "../../domain/records/errors.ts"
+import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
 /** How long others keep away after each step, ms: longer than a look's pause and one exchange together. */
 const LEASE_MS = 180_000

@@ -1,42 +1,47 @@
 import { Effect } from "effect"
 import type { Collection } from "../../domain/records/collection.ts"
-import type { InvalidPage, InvalidRecord, RecordNotFound, StoreUnavailable } from "../../domain/records/errors.ts"
+import type { InvalidPage, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
 import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"
+import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
-/** One collection's view of the repository: the `store` of the seed's setup call. */
+/** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
 export interface RecordStore<F extends object> {
+  /** Records in ascending id order. */
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
-  /** The record when it is in memory and certainly current; `undefined` says nothing. */
-  readonly recall: (id: number) => Stored<F> | undefined
-  /** The same of a page. */
-  readonly recallPage: (page: Page) => ReadonlyArray<Stored<F>> | undefined
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
+  /** @param fields already judged by the collection */
   readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
+  /** Deletes and returns the record. */
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
-  readonly count: Effect.Effect<number, StoreUnavailable>
+  /** Exact number of records. */
+  readonly count: () => Effect.Effect<number, StoreUnavailable>
 }
 
-/** The use cases of one collection: what every face of the service calls. */
+/** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
+export interface Listed<F extends object> {
+  readonly records: ReadonlyArray<Stored<F>>
+  readonly page: Page
+}
+
+/**
+ * The use cases of one collection: what every face of the service calls.
+ *
+ * As with the repository, a use case may be complete when the call returns: to ask again, call again.
+ */
 export interface RecordService<F extends object> {
   /** @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1 */
   readonly list: (wanted: {
     readonly start?: number
     readonly limit?: number
-  }) => Effect.Effect<
-    { readonly records: ReadonlyArray<Stored<F>>; readonly page: Page },
-    InvalidPage | StoreUnavailable
-  >
-  /** The record when it is in memory and certainly current; `undefined` says nothing. */
-  readonly recall: (id: number) => Stored<F> | undefined
-  /** The same of a page. */
-  readonly recallPage: (page: Page) => ReadonlyArray<Stored<F>> | undefined
+  }) => Effect.Effect<Listed<F>, InvalidPage | StoreUnavailable>
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
   /** Deletes and returns the record. */
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
-  readonly count: Effect.Effect<number, StoreUnavailable>
+  /** Exact number of records. */
+  readonly count: () => Effect.Effect<number, StoreUnavailable>
 }
 
 /**
@@ -46,20 +51,15 @@ export interface RecordService<F extends object> {
  * under the collection's name passed the collection's judgement.
  */
 export const makeRecordStore = <F extends object>(
-  collection: Collection<F>,
+  { name }: Collection<F>,
   repository: RecordRepository["Service"],
-): RecordStore<F> => {
-  const { name } = collection
-  return {
-    list: (page) => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>,
-    recall: (id) => repository.recall(name, id) as Stored<F> | undefined,
-    recallPage: (page) => repository.recallPage(name, page) as ReadonlyArray<Stored<F>> | undefined,
-    get: (id) => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>,
-    create: (fields) => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>,
-    remove: (id) => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>,
-    count: repository.count(name),
-  }
-}
+): RecordStore<F> => ({
+  list: (page) => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>,
+  get: (id) => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>,
+  create: (fields) => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>,
+  remove: (id) => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>,
+  count: () => repository.count(name),
+})
 
 /** The use cases of one collection over its store (seed 4.1). */
 export const makeRecordService = <F extends object>(
@@ -67,11 +67,11 @@ export const makeRecordService = <F extends object>(
   store: RecordStore<F>,
 ): RecordService<F> => ({
   list: (wanted) =>
-    Effect.flatMap(makePage(wanted), (page) => Effect.map(store.list(page), (records) => ({ records, page }))),
-  recall: store.recall,
-  recallPage: store.recallPage,
+    Effect.flatMapEager(makePage(wanted), (page) =>
+      Effect.mapEager(store.list(page), (records) => ({ records, page })),
+    ),
   get: store.get,
-  create: (input) => Effect.flatMap(collection.check(input), store.create),
+  create: (input) => Effect.flatMapEager(collection.check(input), store.create),
   remove: store.remove,
   count: store.count,
 })

@@ -1,5 +1,4 @@
 import { Clock, Effect, Result } from "effect"
-import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import type { SchedulerError } from "../../domain/scheduler/errors.ts"
 import { groupCount, type Integer } from "../../domain/scheduler/job.ts"
 import type { RestartJournal, RestartRecord } from "../../domain/scheduler/restart_journal.ts"
@@ -11,6 +10,7 @@ import {
   type RestartRules,
 } from "../../domain/scheduler/restart_plan.ts"
 import type { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
+import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
 /** What the steps of a restart work with. */
 export interface RestartParts {

@@ -1,10 +1,10 @@
 import { Clock, Context, Deferred, type Duration, Effect, Layer, Random } from "effect"
-import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import type { RestartError } from "../../domain/scheduler/errors.ts"
 import { type JobAt, problemWithJobAt } from "../../domain/scheduler/job.ts"
 import { RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
 import type { RestartRules } from "../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
+import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { make as makeBackground } from "../background.ts"
 import { makeSteps } from "./restart_sequence.ts"
 

@@ -1,5 +1,5 @@
 import { Context, type Effect } from "effect"
-import type { StoreUnavailable } from "../records/errors.ts"
+import type { StoreUnavailable } from "../store_unavailable.ts"
 
 /** A container made for a post. */
 export interface Slot {

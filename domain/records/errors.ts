@@ -1,4 +1,5 @@
 import { Data } from "effect"
+import type { StoreUnavailable } from "../store_unavailable.ts"
 
 /** One broken rule of a submitted record: where (RFC 6901 JSON Pointer) and which rule, never the value. */
 export interface Issue {
@@ -36,19 +37,5 @@ export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonl
   }
 }
 
-/**
- * The store cannot answer now. Seed section 7: names user, host and database, never the password.
- * `reason` is the driver's own text: for the log, never for a client.
- */
-export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{
-  readonly store: { readonly user: string; readonly host: string; readonly database: string }
-  readonly reason: string
-}> {
-  readonly code = "STORE_UNAVAILABLE"
-  override get message(): string {
-    const { user, host, database } = this.store
-    return `Cannot reach the store as user '${user}' at '${host}', database '${database}': ${this.reason}`
-  }
-}
-
+/** Everything the use cases of records can fail with. */
 export type RecordsError = InvalidRecord | InvalidPage | RecordNotFound | StoreUnavailable

@@ -1,5 +1,6 @@
 import { Context, type Effect } from "effect"
-import type { RecordNotFound, StoreUnavailable } from "./errors.ts"
+import type { StoreUnavailable } from "../store_unavailable.ts"
+import type { RecordNotFound } from "./errors.ts"
 import type { Page } from "./page.ts"
 
 /** The fields of a record, checked by its collection; never contains `id`. */
@@ -11,29 +12,25 @@ export type Stored<F extends object = Fields> = { readonly id: number } & Readon
 /**
  * Driven port: where records live.
  *
- * Records handed out are immutable. An adapter may hand out the same object again for an unchanged record or page;
- * callers may remember what they derived from it (the HTTP face keeps rendered bytes that way).
+ * A method may do its work while it is called and return what came of it: an `Exit` is an `Effect`, and one that is
+ * complete needs no fiber. So to read again, call the method again; do not run the same effect twice.
+ *
+ * Records are immutable: nobody may write to one that was handed out, and no write to the caller's fields reaches one.
  */
 export class RecordRepository extends Context.Service<
   RecordRepository,
   {
-    /** Records in ascending id order. `page.limit` 0 gives none (drivers that read 0 as "all" are the adapter's care). */
+    /** Records in ascending id order; `page.limit` 0 gives none. */
     readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
-    /**
-     * The record when it is in memory and certainly current, at once: what is read often is read without a program.
-     * `undefined` says nothing about the record; only `get` knows.
-     */
-    readonly recall: (collection: string, id: number) => Stored | undefined
-    /** The same of a page; only `list` knows. */
-    readonly recallPage: (collection: string, page: Page) => ReadonlyArray<Stored> | undefined
+    /** @fails {RecordNotFound} when no record has this id now */
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
     readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>
-    /** Removes and returns the record; of several concurrent calls one wins. */
+    /** Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`. */
     readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Exact number of records. */
     readonly count: (collection: string) => Effect.Effect<number, StoreUnavailable>
-    /** Succeeds when the store answers now; used by readiness. */
+    /** Succeeds when the store answers now; used by readiness. Asks the store each time it is run. */
     readonly ping: Effect.Effect<void, StoreUnavailable>
   }
 >()("portolan/domain/records/RecordRepository") {}

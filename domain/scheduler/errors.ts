@@ -1,5 +1,5 @@
 import { Data } from "effect"
-import type { StoreUnavailable } from "../records/errors.ts"
+import type { StoreUnavailable } from "../store_unavailable.ts"
 
 export type Operation =
   | "getDefinition"

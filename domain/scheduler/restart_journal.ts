@@ -1,5 +1,5 @@
 import { Context, type Effect } from "effect"
-import type { StoreUnavailable } from "../records/errors.ts"
+import type { StoreUnavailable } from "../store_unavailable.ts"
 import type { Integer } from "./job.ts"
 
 /**

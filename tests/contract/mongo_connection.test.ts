@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { inspect } from "node:util"
 import { Effect, Layer, Redacted } from "effect"
 import { layer, poolOptions } from "../../adapters/driven/mongo_connection.ts"
-import { StoreUnavailable } from "../../domain/records/errors.ts"
+import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
 const failureOf = (url: string): Promise<StoreUnavailable> => {
   const options = { url: Redacted.make(url), maxOpenConnections: undefined, maxIdleConnections: undefined }

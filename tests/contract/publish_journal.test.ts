@@ -9,7 +9,7 @@ import * as mongo from "../../adapters/driven/publish_journal/mongo.ts"
 import * as sqlite from "../../adapters/driven/publish_journal/sqlite.ts"
 import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
 import { type Progress, type PublishEntry, PublishJournal } from "../../domain/media/publish_journal.ts"
-import type { StoreUnavailable } from "../../domain/records/errors.ts"
+import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, NO_ATOMIC_UPDATES, realSuite } from "../support/real_servers.ts"
 

@@ -11,7 +11,7 @@ import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
 import { recordRepositoryContract } from "./record_repository.ts"
 
-recordRepositoryContract({ name: "memory", layer: memory.layer, keeps: false, remembers: true })
+recordRepositoryContract({ name: "memory", layer: memory.layer, keeps: false })
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-records-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -19,7 +19,6 @@ recordRepositoryContract({
   name: "sqlite",
   layer: Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, "records.sqlite") })),
   keeps: true,
-  remembers: true,
 })
 
 realSuite(MONGODB, "over a MongoDB server", (server) => {
@@ -27,6 +26,5 @@ realSuite(MONGODB, "over a MongoDB server", (server) => {
     name: "mongo",
     layer: Layer.provide(mongo.layer, ownDatabase(server, "contract")),
     keeps: true,
-    remembers: false,
   })
 })

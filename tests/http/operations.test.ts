@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
 import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
-import { StoreUnavailable } from "../../domain/records/errors.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
+import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { expectProblem } from "../support/expect_problem.ts"
 import { rawRequest } from "../support/raw_http.ts"
 import { startService, type TestService } from "../support/test_service.ts"
@@ -22,8 +22,6 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       create: () => call,
       remove: () => call,
       count: () => call,
-      recall: () => undefined,
-      recallPage: () => undefined,
       ping: call,
     }),
   )

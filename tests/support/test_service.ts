@@ -6,9 +6,9 @@ import { listen } from "../../bootstrap/listen.ts"
 import { makeLog } from "../../bootstrap/log_output.ts"
 import { makeService, type Service, type ServiceOptions } from "../../bootstrap/service.ts"
 import type { Collection } from "../../domain/records/collection.ts"
-import type { StoreUnavailable } from "../../domain/records/errors.ts"
 import { products } from "../../domain/records/products.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
+import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { KEYS, pemOf, tokenKit } from "./tokens.ts"
 
 export interface TestService {
@@ -33,25 +33,16 @@ interface TestServiceOptions
   readonly headMs?: number
 }
 
-/** Counts every run of a program of the repository. */
+/** Counts every call of the repository. */
 const counted = (repository: RecordRepository["Service"], count: () => void): RecordRepository["Service"] => {
   const through =
-    <Args extends ReadonlyArray<unknown>, A, E>(method: (...args: Args) => Effect.Effect<A, E>) =>
-    (...args: Args): Effect.Effect<A, E> =>
-      Effect.suspend(() => {
-        count()
-        return method(...args)
-      })
+    <Args extends ReadonlyArray<unknown>, A>(method: (...args: Args) => A) =>
+    (...args: Args): A => {
+      count()
+      return method(...args)
+    }
   return {
     list: through(repository.list),
-    recall: (...args) => {
-      count()
-      return repository.recall(...args)
-    },
-    recallPage: (...args) => {
-      count()
-      return repository.recallPage(...args)
-    },
     get: through(repository.get),
     create: through(repository.create),
     remove: through(repository.remove),

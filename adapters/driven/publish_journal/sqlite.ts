@@ -29,10 +29,12 @@ export const layer = Layer.effect(
     }))
     return PublishJournal.of({
       find: (key) =>
-        database.read(() => {
-          const row = sql.find.get(key) as { version: number; body: string } | undefined
-          return row === undefined ? undefined : { entry: decodeEntry(row.body), version: row.version }
-        }),
+        Effect.suspend(() =>
+          database.read(() => {
+            const row = sql.find.get(key) as { version: number; body: string } | undefined
+            return row === undefined ? undefined : { entry: decodeEntry(row.body), version: row.version }
+          }),
+        ),
       put: (entry, version) =>
         database.write(() => {
           const body = encodeEntry(entry)

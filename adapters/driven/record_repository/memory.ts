@@ -1,8 +1,6 @@
 import { Effect, Layer } from "effect"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
-import { RecordCache } from "./record_cache.ts"
-import { decodeRecord, encodeFields } from "./stored_record.ts"
 
 interface Collection {
   lastId: number
@@ -10,10 +8,17 @@ interface Collection {
   readonly records: Map<number, Stored>
 }
 
+const freezeDeep = <A>(value: A): A => {
+  if (typeof value === "object" && value !== null) {
+    Object.values(value).forEach(freezeDeep)
+    Object.freeze(value)
+  }
+  return value
+}
+
 /** Records in this process's memory: gone when it ends. For tests, and for `STORE=memory`. */
 export const layer = Layer.sync(RecordRepository, () => {
   const collections = new Map<string, Collection>()
-  const cache = new RecordCache()
   const collectionOf = (name: string): Collection => {
     const known = collections.get(name)
     if (known !== undefined) return known
@@ -21,38 +26,29 @@ export const layer = Layer.sync(RecordRepository, () => {
     collections.set(name, collection)
     return collection
   }
-  const found = (name: string, record: Stored | undefined) =>
-    record === undefined ? Effect.fail(new RecordNotFound({ collection: name })) : Effect.succeed(record)
+  const found = (collection: string, record: Stored | undefined) =>
+    record === undefined ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(record)
 
   return RecordRepository.of({
-    list: (name, page) =>
-      Effect.sync(() => {
-        const known = cache.of(name).page(page)
-        if (known !== undefined) return known
-        const records = collectionOf(name).records.values().drop(page.start).take(page.limit).toArray()
-        cache.of(name).keepPage(page, Object.freeze(records), 0)
-        return records
-      }),
-    recall: (name, id) => collectionOf(name).records.get(id),
-    recallPage: (name, page) => cache.of(name).page(page),
-    get: (name, id) => Effect.suspend(() => found(name, collectionOf(name).records.get(id))),
+    list: (name, { start, limit }) =>
+      Effect.succeed(collectionOf(name).records.values().drop(start).take(limit).toArray()),
+    get: (name, id) => found(name, collectionOf(name).records.get(id)),
     create: (name, fields) =>
       Effect.sync(() => {
         const collection = collectionOf(name)
-        const record = decodeRecord(collection.lastId + 1, encodeFields(fields))
-        collection.lastId = record.id
+        // Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it.
+        const record: Stored = freezeDeep({ id: ++collection.lastId, ...JSON.parse(JSON.stringify(fields)) })
         collection.records.set(record.id, record)
-        cache.of(name).forgetPages()
         return record
       }),
     remove: (name, id) =>
       Effect.suspend(() => {
         const { records } = collectionOf(name)
         const record = records.get(id)
-        if (records.delete(id)) cache.of(name).forgetPages()
+        records.delete(id)
         return found(name, record)
       }),
-    count: (name) => Effect.sync(() => collectionOf(name).records.size),
+    count: (name) => Effect.succeed(collectionOf(name).records.size),
     ping: Effect.void,
   })
 })

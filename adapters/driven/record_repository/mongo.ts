@@ -3,7 +3,6 @@ import type { Collection, Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
-import { decodeFields, encodeFields, storedRecord } from "./stored_record.ts"
 
 /** A record as kept. The fields lie one level down, so that none of them can ever be taken for `_id`. */
 interface RecordDocument {
@@ -27,7 +26,7 @@ const ATTEMPTS_MAX = 100
 
 const recordsOf = (db: Db, collection: string): Collection<RecordDocument> => db.collection(collection)
 
-const toStored = (document: RecordDocument): Stored => storedRecord(document._id, document.fields)
+const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
 
 /**
  * Mints the next id. One minted for a create that then fails stays unused: a gap, never a duplicate.
@@ -97,9 +96,6 @@ export const layer = Layer.effect(
               const cursor = recordsOf(db, collection).find({}, { sort: { _id: 1 }, skip: start, limit })
               return (await cursor.toArray()).map(toStored)
             }),
-      // Another instance may have removed it a moment ago, and nothing here would know.
-      recall: () => undefined,
-      recallPage: () => undefined,
       get: (collection, id) =>
         Effect.flatMap(
           run((db) => recordsOf(db, collection).findOne({ _id: id })),
@@ -107,7 +103,7 @@ export const layer = Layer.effect(
         ),
       create: (collection, fields) =>
         Effect.map(
-          run((db) => insert(db, collection, decodeFields(encodeFields(fields)))),
+          run((db) => insert(db, collection, JSON.parse(JSON.stringify(fields)))),
           toStored,
         ),
       remove: (collection, id) =>

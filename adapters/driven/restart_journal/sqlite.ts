@@ -75,7 +75,7 @@ export const layer = Layer.effect(
       claim: (endpoint, now, { owner, until }) =>
         database.write(() => sql.claim.all(owner, until, endpoint, now, owner).map(decode)),
       settle: (restarted) => database.write(() => void sql.settle.run(restarted.endpoint, jobKey(restarted))),
-      list: (endpoint) => database.read(() => sql.list.all(endpoint).map(decode)),
+      list: (endpoint) => Effect.suspend(() => database.read(() => sql.list.all(endpoint).map(decode))),
     })
   }),
 )

@@ -7,9 +7,10 @@ import {
   type RecordStore,
 } from "../../../application/records/record_service.ts"
 import type { Collection, CollectionShape, Operation } from "../../../domain/records/collection.ts"
-import { RecordNotFound, type StoreUnavailable } from "../../../domain/records/errors.ts"
+import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
+import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import type { HeaderLine } from "../http_server/header_lines.ts"
 import { toResponse } from "../http_server/standard_fetch.ts"
 import { type Answerer, type Eventually, envelope, eventually, jsonAnswer } from "./answer.ts"
@@ -42,32 +43,7 @@ const readId = (text: string | null | undefined): number | undefined => {
   return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? id : undefined
 }
 
-// A repository may hand out the same object again for what has not changed: it is rendered once.
-const rendered = new WeakMap<object, string>()
-
-const renderOnce = (value: object): string => {
-  const known = rendered.get(value)
-  if (known !== undefined) return known
-  const text = envelope(JSON.stringify(value))
-  rendered.set(value, text)
-  return text
-}
-
-/** From this length on an answer is kept as bytes: making them anew would cost more than everything else about it. */
-const LONG_CHARACTERS = 16 * 1024
-
-const encoded = new WeakMap<object, Uint8Array>()
-
-/** {@link renderOnce} for an answer that is sent again and again. */
-const encodeOnce = (value: object): string | Uint8Array => {
-  const text = renderOnce(value)
-  if (text.length < LONG_CHARACTERS) return text
-  const known = encoded.get(value)
-  if (known !== undefined) return known
-  const bytes = new TextEncoder().encode(text)
-  encoded.set(value, bytes)
-  return bytes
-}
+const render = (value: object): string => envelope(JSON.stringify(value))
 
 /** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
 const wantsExactCount = (request: Headed): boolean =>
@@ -94,48 +70,36 @@ interface ListAnswer<F extends object> {
 const makeHandler = <F extends object>(
   { name }: Collection<F>,
   service: RecordService<F>,
-  { answer, respond, traced }: Answerer,
+  { answer, respond }: Answerer,
 ): CollectionHandler => {
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
-  const rendered = (request: Asked) => (record: Stored<F>) => jsonAnswer(request, 200, renderOnce(record))
+  const rendered = (request: Asked) => (record: Stored<F>) => jsonAnswer(request, 200, render(record))
   const item = (request: Request, program: Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>) =>
     respond(request, program, rendered(request))
   return {
     list: ({ request }) => {
       const { pathname } = new URL(request.url)
       const list = Effect.flatMap(readPage(request.url), service.list)
-      const counted = Effect.flatMap(list, (answer) => Effect.map(service.count, (total) => ({ ...answer, total })))
-      // The page this URL stands for, once it was read.
-      let known: Page | undefined
+      const counted = Effect.flatMap(list, (answer) => Effect.map(service.count(), (total) => ({ ...answer, total })))
       return bound(request, {
-        recall: (request) => {
-          if (traced || known === undefined || wantsExactCount(request)) return undefined
-          const records = service.recallPage(known)
-          if (records === undefined) return undefined
-          return { body: encodeOnce(records), link: pageLinks(pathname, known, records.length) }
-        },
+        recall: never,
         answer: (request) =>
           answer<ListAnswer<F>>(request, wantsExactCount(request) ? counted : list, ({ records, page, total }) => {
-            known = page
             const link = pageLinks(pathname, page, records.length)
             const headers: Array<HeaderLine> = link === undefined ? [] : [["link", link]]
             if (total !== undefined)
               headers.push(["x-total-count", String(total)], ["preference-applied", "count=exact"])
-            return jsonAnswer(request, 200, renderOnce(records), headers)
+            return jsonAnswer(request, 200, render(records), headers)
           }),
       })
     },
     get: ({ request, params }) => {
       const id = readId(params.id)
       if (id === undefined) return item(request, miss)
-      const program = service.get(id)
       return bound(request, {
-        recall: () => {
-          const known = traced ? undefined : service.recall(id)
-          return known === undefined ? undefined : { body: renderOnce(known) }
-        },
-        answer: (request) => answer(request, program, rendered(request)),
+        recall: never,
+        answer: (request) => answer(request, service.get(id), rendered(request)),
       })
     },
     create: ({ request }) => {
@@ -144,7 +108,7 @@ const makeHandler = <F extends object>(
         recall: never,
         answer: (request) =>
           answer(request, Effect.flatMap(readJson(request), service.create), (record) =>
-            jsonAnswer(request, 201, renderOnce(record), [["location", `${collection}/${record.id}`]]),
+            jsonAnswer(request, 201, render(record), [["location", `${collection}/${record.id}`]]),
           ),
       })
     },

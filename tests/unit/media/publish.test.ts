@@ -8,7 +8,7 @@ import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
-import { StoreUnavailable } from "../../../domain/records/errors.ts"
+import { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { mediaTest } from "../../support/media_test.ts"
 import {
   ACCOUNT,

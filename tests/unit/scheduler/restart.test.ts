@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../../domain/records/errors.ts"
+import { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { effectTest } from "../../support/effect_test.ts"
 import { makeWorld, REFUSALS, sampleJob } from "./restart_world.ts"
 

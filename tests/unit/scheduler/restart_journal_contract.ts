@@ -1,8 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { describe, test } from "node:test"
 import { Context, Effect, type Layer, Layer as Layers, type Scope } from "effect"
-import type { StoreUnavailable } from "../../../domain/records/errors.ts"
 import { RestartJournal, type RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
+import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 
 type JournalLayer = Layer.Layer<RestartJournal, StoreUnavailable>
 
