@@ -1,8 +1,8 @@
 import type { Context, Layer } from "effect"
 import type { AnyElysia } from "elysia"
-import type { Answerer } from "../adapters/driving/http/answer.ts"
 import type { Mount } from "../adapters/driving/http/app.ts"
 import type { Guard } from "../adapters/driving/http/guard.ts"
+import type { Responder } from "../adapters/driving/http/respond.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import type { InvalidMediaSetup } from "../domain/media/errors.ts"
 import type { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
@@ -14,7 +14,9 @@ export type StartError = StoreUnavailable | InvalidIdentitySetup | InvalidSchedu
 /** What an area's routes are made with. */
 export interface AreaParts {
   readonly guard: Guard
-  readonly answerer: Answerer
+  readonly responder: Responder
+  /** True when somebody collects spans. */
+  readonly traced: boolean
 }
 
 /** What an area serves: routes behind the token check under a prefix, or routes that guard themselves. */

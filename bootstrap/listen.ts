@@ -1,50 +1,59 @@
-import type { Front } from "../adapters/driving/http/front.ts"
-import type { ArrivedRequest } from "../adapters/driving/http_server/arrived_request.ts"
-import { serveHttp } from "../adapters/driving/http_server/http_server.ts"
-import { toAnswer, toRequest } from "../adapters/driving/http_server/standard_fetch.ts"
+import { BODY_BYTES_MAX } from "../adapters/driving/http/json_body.ts"
+
+/** Bytes of a request body from which on the runtime itself ends the request: a little above what a handler refuses in words. */
+const RUNTIME_BODY_BYTES_MAX = BODY_BYTES_MAX + 65_536
 
 /**
- * Time without a byte in either direction after which a connection is closed, milliseconds. Longer than a body may take, so
- * that whoever reads the body can say what was wrong.
+ * Time from a request's start after which the runtime closes its connection, seconds. Longer than the longest answer takes:
+ * 30 s for the body, 45 s for a write to the scheduler.
  */
-const IDLE_MS = 35_000
-
-/** Time the head of a request may take, milliseconds. */
-const HEAD_MS = 10_000
+const REQUEST_MAX_S = 90
 
 /** Time for running requests to finish once the service was told to stop, milliseconds. */
 const GRACE_MS = 10_000
 
+/** A listening service. */
 export interface Listener {
   readonly url: string
   /** Takes no new connection, lets running requests finish (up to {@link GRACE_MS}), closes the rest. */
   readonly stop: () => Promise<void>
 }
 
+/** Where to listen. */
+export interface Place {
+  readonly hostname: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** Lets several processes share the port, on Linux; false when omitted. */
+  readonly reusePort?: boolean
+}
+
+/** A request without a usable `Host`, as HTTP/1.0 allows, has a path in place of a URL: it is put below a fixed host. */
+const withUrl = (request: Request): Request =>
+  request.url.startsWith("/") ? new Request(`http://localhost${request.url}`, request) : request
+
 /**
- * Puts the service behind an HTTP server.
+ * Puts the service behind the runtime's HTTP server. The only line of the service that needs Bun.
  *
- * @param where.port 0 takes any free port
+ * @param fetch answers a request
  * @throws when the address cannot be bound
  */
-export const listen = (
-  front: Front,
-  where: { readonly hostname: string; readonly port: number; readonly idleMs?: number; readonly headMs?: number },
-): Listener => {
-  const routed = async (arrived: ArrivedRequest) => {
-    const request = toRequest(arrived)
-    return typeof request === "string" ? front.refuse(request) : toAnswer(await front.fetch(request))
-  }
-  const server = serveHttp({
-    hostname: where.hostname,
-    port: where.port,
-    handle: (arrived) => front.answer(arrived) ?? routed(arrived),
-    refuse: front.refuse,
-    fail: front.fail,
-    idleMs: where.idleMs ?? IDLE_MS,
-    headMs: where.headMs ?? HEAD_MS,
-    graceMs: GRACE_MS,
+export const listen = (fetch: (request: Request) => Response | Promise<Response>, place: Place): Listener => {
+  const server = Bun.serve({
+    ...place,
+    reusePort: place.reusePort ?? false,
+    // Otherwise an error that nobody caught shows a page with the source around it.
+    development: false,
+    maxRequestBodySize: RUNTIME_BODY_BYTES_MAX,
+    idleTimeout: REQUEST_MAX_S,
+    fetch: (request) => fetch(withUrl(request)),
   })
-  const host = where.hostname.includes(":") ? `[${where.hostname}]` : where.hostname
-  return { url: `http://${host}:${server.port}`, stop: server.stop }
+  return {
+    url: server.url.origin,
+    stop: async () => {
+      const grace = setTimeout(() => void server.stop(true), GRACE_MS)
+      await server.stop()
+      clearTimeout(grace)
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs"
 import { Cause, Layer, Logger, References } from "effect"
-import { type Answered, pathOf } from "../adapters/driving/http/front.ts"
+import type { AnsweredRequest } from "../adapters/driving/http/answered_request.ts"
 import type { Config } from "./config.ts"
 
 /** Where log lines go. Lines are gathered and written together: one system call per line would halve the throughput. */
@@ -63,7 +63,7 @@ const prettyLine = (time: Date, level: Level, message: string, fields: Fields): 
 
 /** The service's log: structured lines, one a request, in the configured form and from the configured level on. */
 export interface Log {
-  readonly request: (answered: Answered) => void
+  readonly request: (answered: AnsweredRequest) => void
   readonly line: (level: Level, message: string, fields?: Fields) => void
   /** Effect's own logging, written through the same output. */
   readonly layer: Layer.Layer<never>
@@ -100,9 +100,8 @@ export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT">, output
     output.write(masked(format(date, levelOf(logLevel), messageText(message), fields)))
   })
   return {
-    request: ({ method, target, status, durationMs, requestId }) => {
+    request: ({ method, path, status, durationMs, requestId }) => {
       if (RANK.INFO < least) return
-      const path = pathOf(target)
       const ms = Math.round(durationMs * 100) / 100
       output.write(
         config.LOG_FORMAT === "json"

@@ -1,14 +1,14 @@
 // The library's records face, `portolan`: what an integrator needs to serve record types of their own.
 //
 //   const products = defineCollection({ name: "products", fields: Type.Object({ ... }) })
-//   const { repository, guard, answerer, close } = await openRecords({ store: { sqlite: "records.sqlite" }, realm: { keys } })
-//   const { store, service, handler, routes } = setupCollection(products, { repository, guard, answerer })
+//   const { repository, guard, responder, close } = await openRecords({ store: { sqlite: "records.sqlite" }, realm: { keys } })
+//   const { store, service, handler, routes } = setupCollection(products, { repository, guard, responder })
 //   app.group("/api", (api) => api.use(guard.protect()).use(routes))
 //   app.delete("/admin/products/:id", handler.delete, { beforeHandle: guard.requireRoles(["catalogue-admin"]) })
 import { Context, Layer, ManagedRuntime } from "effect"
 import { type JoseOptions, layer as verifierLayer } from "../adapters/driven/token_verifier/jose.ts"
-import { type Answerer, makeAnswerer } from "../adapters/driving/http/answer.ts"
 import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
+import { makeResponder, type Responder } from "../adapters/driving/http/respond.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
 import { type StoreChoice, storeOf } from "./store.ts"
@@ -26,7 +26,7 @@ export { InvalidPage, InvalidRecord, type Issue, RecordNotFound } from "../domai
 export type { Page } from "../domain/records/page.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
 export { StoreUnavailable } from "../domain/store_unavailable.ts"
-export type { Answerer, Guard, JoseOptions, StoreChoice }
+export type { Guard, JoseOptions, Responder, StoreChoice }
 
 export interface RecordsOptions {
   readonly store: StoreChoice
@@ -38,7 +38,7 @@ export interface RecordsOptions {
 export interface Records {
   readonly repository: RecordRepository["Service"]
   readonly guard: Guard
-  readonly answerer: Answerer
+  readonly responder: Responder
   /** Finishes queued writes and closes the store. */
   readonly close: () => Promise<void>
 }
@@ -52,11 +52,11 @@ export interface Records {
 export const openRecords = async ({ store, realm }: RecordsOptions): Promise<Records> => {
   const runtime = ManagedRuntime.make(Layer.mergeAll(storeOf(store), verifierLayer(realm)))
   const context = await runtime.context()
-  const answerer = makeAnswerer(context)
+  const responder = makeResponder(context)
   return {
     repository: Context.get(context, RecordRepository),
-    guard: makeGuard(Context.get(context, TokenVerifier), answerer),
-    answerer,
+    guard: makeGuard(Context.get(context, TokenVerifier), responder),
+    responder,
     close: () => runtime.dispose(),
   }
 }

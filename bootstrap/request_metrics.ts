@@ -1,5 +1,5 @@
 import { Context, Effect, Metric } from "effect"
-import type { Answered } from "../adapters/driving/http/front.ts"
+import type { AnsweredRequest } from "../adapters/driving/http/answered_request.ts"
 
 /** Upper bounds of the duration histogram, seconds. */
 const DURATION_BOUNDARIES_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -61,7 +61,7 @@ export const requestMetrics = (context: Context.Context<never> = Context.empty()
     return series
   }
   return {
-    record: ({ method: given, route, status, durationMs }: Answered): void => {
+    record: ({ method: given, route, status, durationMs }: AnsweredRequest): void => {
       const method = KNOWN_METHODS.has(given) ? given : "other"
       const series = known.get(route)?.get(method)?.get(status) ?? add(method, route, status)
       if (series.waiting.push(durationMs / 1000) >= WAITING_MAX) count(series)

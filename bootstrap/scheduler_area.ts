@@ -1,6 +1,6 @@
 import { Layer } from "effect"
 import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
-import { makeAnswerer } from "../adapters/driving/http/answer.ts"
+import { makeResponder } from "../adapters/driving/http/respond.ts"
 import { schedulerRoutes } from "../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../application/scheduler/restarts.ts"
 import type { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
@@ -29,13 +29,11 @@ export const schedulerServices = (config: Config, baseUrl: string, store: Store)
 
 /** The scheduler's routes over its services. */
 export const schedulerArea = (config: Config, baseUrl: string, store: Store): Area =>
-  makeArea(schedulerServices(config, baseUrl, store), (context, { guard, answerer }) => ({
+  makeArea(schedulerServices(config, baseUrl, store), (context, { guard, traced }) => ({
     mounts: [
       {
         prefix: "/scheduler",
-        routes: [
-          schedulerRoutes({ guard, answerer: makeAnswerer(context, answerer.traced), roles: config.SCHEDULER_ROLES }),
-        ],
+        routes: [schedulerRoutes({ guard, responder: makeResponder(context, traced), roles: config.SCHEDULER_ROLES })],
       },
     ],
   }))

@@ -16,9 +16,9 @@ export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<{
   }
 }
 
-const bind = (front: Service["front"], host: string, port: number): Effect.Effect<Listener, AddressUnavailable> =>
+const bind = (fetch: Service["fetch"], host: string, port: number): Effect.Effect<Listener, AddressUnavailable> =>
   Effect.try({
-    try: () => listen(front, { hostname: host, port }),
+    try: () => listen(fetch, { hostname: host, port }),
     catch: (failure) => {
       const busy = failure instanceof Error && "code" in failure && failure.code === "EADDRINUSE"
       return new AddressUnavailable({
@@ -55,8 +55,8 @@ export const serveUntilStopped = (
 ): Effect.Effect<void, AddressUnavailable> =>
   Effect.gen(function* () {
     const listeners: Array<Listener> = []
-    listeners.push(yield* bind(service.front, config.HOST, config.PORT))
-    if (config.ADMIN_PORT !== undefined) listeners.push(yield* bind(service.admin, config.HOST, config.ADMIN_PORT))
+    listeners.push(yield* bind(service.fetch, config.HOST, config.PORT))
+    if (config.ADMIN_PORT !== undefined) listeners.push(yield* bind(service.adminFetch, config.HOST, config.ADMIN_PORT))
     const [publicListener, adminListener] = listeners
     log.line("INFO", "Listening", {
       url: publicListener?.url,

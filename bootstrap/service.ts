@@ -1,11 +1,10 @@
 import { Context, Effect, Layer, ManagedRuntime } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
-import { makeAnswerer } from "../adapters/driving/http/answer.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
 import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
-import { type Front, makeFront } from "../adapters/driving/http/front.ts"
 import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
+import { makeResponder } from "../adapters/driving/http/respond.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import type { Collection } from "../domain/records/collection.ts"
@@ -31,12 +30,16 @@ export interface ServiceOptions {
   readonly extend?: (setups: ReadonlyMap<string, CollectionSetup<object>>, parts: AreaParts) => ReadonlyArray<AnyElysia>
 }
 
+type Fetch = (request: Request) => Response | Promise<Response>
+
+/** A built service. */
 export interface Service {
-  readonly front: Front
+  /** Answers the requests of the public listener. */
+  readonly fetch: Fetch
   /** Every route of the public listener: what a walk over all of them goes by. */
   readonly routes: AnyElysia["routes"]
-  /** `/health/*` and `/metrics` without a token, for a listener that strangers do not reach. */
-  readonly admin: Front
+  /** Answers `/health/*` and `/metrics` without a token, for a listener that strangers do not reach. */
+  readonly adminFetch: Fetch
   /** Closes the adapters, background work first. */
   readonly close: () => Promise<void>
 }
@@ -58,26 +61,27 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const context = await runtime.context()
   const repository = Context.get(context, RecordRepository)
   const verifier = Context.get(context, TokenVerifier)
-  const answerer = makeAnswerer(context, options.telemetry !== undefined)
-  const guard = makeGuard(verifier, answerer)
+  const traced = options.telemetry !== undefined
+  const responder = makeResponder(context, traced)
+  const guard = makeGuard(verifier, responder)
   const metrics = requestMetrics(context)
 
   const setups = new Map(
-    options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, answerer })]),
+    options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, responder })]),
   )
-  const areaRoutes = areas.map(({ routes }) => routes(context, { guard, answerer }))
+  const areaRoutes = areas.map(({ routes }) => routes(context, { guard, responder, traced }))
   const unexpected = (failure: unknown, requestId: string) =>
     log.line("ERROR", "Unexpected failure", {
       requestId,
       failure: failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure),
     })
-  const health = () => healthRoutes(Effect.andThen(repository.ping, verifier.ready), answerer)
-  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, answerer))
+  const health = () => healthRoutes(Effect.andThen(repository.ping, verifier.ready), responder)
+  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder))
 
   const app = makeApp({
     version: VERSION,
     guard,
-    answerer,
+    responder,
     mounts: [
       { prefix: "/api", routes: [...setups.values()].map(({ routes }) => routes) },
       ...areaRoutes.flatMap(({ mounts = [] }) => mounts),
@@ -85,35 +89,27 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     open: [
       ...(options.separateAdmin ? [] : [health(), protectedMetrics()]),
       ...areaRoutes.flatMap(({ open = [] }) => open),
-      ...(options.extend?.(setups, { guard, answerer }) ?? []),
+      ...(options.extend?.(setups, { guard, responder, traced }) ?? []),
     ],
+    report: (answered) => {
+      metrics.record(answered)
+      log.request(answered)
+    },
     unexpected,
   })
   const admin = makeApp({
     version: VERSION,
     guard,
-    answerer,
+    responder,
     mounts: [],
-    open: [health(), metricsRoutes(metrics.format, answerer)],
+    open: [health(), metricsRoutes(metrics.format, responder)],
+    report: () => {},
     unexpected,
   })
   return {
+    fetch: (request) => app.fetch(request),
     routes: app.routes,
-    front: makeFront({
-      route: (request) => app.fetch(request),
-      admits: guard.admits,
-      report: (answered) => {
-        metrics.record(answered)
-        log.request(answered)
-      },
-      unexpected,
-    }),
-    admin: makeFront({
-      route: (request) => admin.fetch(request),
-      admits: () => false,
-      report: () => {},
-      unexpected,
-    }),
+    adminFetch: (request) => admin.fetch(request),
     close: () => {
       metrics.close()
       return runtime.dispose()

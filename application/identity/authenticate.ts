@@ -11,6 +11,7 @@ import type { TokenVerifier } from "../../domain/identity/token_verifier.ts"
  *
  * @param verifier judges the token
  * @param authorization the header's value, the only place a token is taken from
+ * @param extracted the token as a more lenient reader found it, if one was asked; see {@link readBearer}
  * @fails {Unauthenticated} reason `missing` when no bearer token came, another reason when one came and is refused
  * @fails {KeysUnavailable} when the realm's keys cannot be fetched, so that the token can be neither accepted nor refused
  * @see seed section 5.1
@@ -18,5 +19,6 @@ import type { TokenVerifier } from "../../domain/identity/token_verifier.ts"
 export const authenticate = (
   verifier: TokenVerifier["Service"],
   authorization: string | null | undefined,
+  extracted?: string | undefined,
 ): Effect.Effect<Claims, Unauthenticated | KeysUnavailable> =>
-  Effect.flatMapEager(readBearer(authorization), verifier.verify)
+  Effect.flatMapEager(readBearer(authorization, extracted), verifier.verify)

@@ -10,8 +10,8 @@ const services = new Set<TestService>()
 
 const start = async (accountId: string | undefined = ACCOUNT): Promise<TestService> => {
   const service = await startService({
-    extend: (_setups, { guard, answerer }) => [
-      mediaRoutes({ services: world.services, guard, answerer, roles: ["publisher"], accountId }),
+    extend: (_setups, { guard, responder }) => [
+      mediaRoutes({ services: world.services, guard, responder, roles: ["publisher"], accountId }),
     ],
   })
   services.add(service)
@@ -127,8 +127,8 @@ describe("POST /media/containers", () => {
 
   test("needs an account when none is configured", async () => {
     service = await startService({
-      extend: (_setups, { guard, answerer }) => [
-        mediaRoutes({ services: world.services, guard, answerer, roles: ["publisher"], accountId: undefined }),
+      extend: (_setups, { guard, responder }) => [
+        mediaRoutes({ services: world.services, guard, responder, roles: ["publisher"], accountId: undefined }),
       ],
     })
     services.add(service)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Layer, Redacted } from "effect"
 import * as journal from "../../adapters/driven/restart_journal/memory.ts"
 import * as httpScheduler from "../../adapters/driven/scheduler/http.ts"
-import { makeAnswerer } from "../../adapters/driving/http/answer.ts"
+import { makeResponder } from "../../adapters/driving/http/respond.ts"
 import { schedulerRoutes } from "../../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../../application/scheduler/restarts.ts"
 import { makeArea } from "../../bootstrap/area.ts"
@@ -35,7 +35,7 @@ beforeAll(async () => {
           mounts: [
             {
               prefix: "/scheduler",
-              routes: [schedulerRoutes({ guard, answerer: makeAnswerer(context), roles: ["operator"] })],
+              routes: [schedulerRoutes({ guard, responder: makeResponder(context), roles: ["operator"] })],
             },
           ],
         }),

@@ -29,8 +29,6 @@ interface TestServiceOptions
   extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas" | "telemetry">> {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
-  readonly idleMs?: number
-  readonly headMs?: number
 }
 
 /** Counts every call of the repository. */
@@ -71,12 +69,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     ...(options.areas === undefined ? {} : { areas: options.areas }),
   })
-  const listener = listen(service.front, {
-    hostname: "127.0.0.1",
-    port: 0,
-    ...(options.idleMs === undefined ? {} : { idleMs: options.idleMs }),
-    ...(options.headMs === undefined ? {} : { headMs: options.headMs }),
-  })
+  const listener = listen(service.fetch, { hostname: "127.0.0.1", port: 0 })
   const kit = tokenKit(Math.floor(Date.now() / 1000))
   const token = (...roles: ReadonlyArray<string>) => kit.access({ realm_access: { roles } })
   const ordinary = token("user")

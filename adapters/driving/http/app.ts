@@ -1,13 +1,21 @@
 import { absurd, Effect } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
-import type { Answerer } from "./answer.ts"
+import type { AnsweredRequest } from "./answered_request.ts"
 import { apiPage } from "./api_page.ts"
 import type { Guard } from "./guard.ts"
-import { describe, INTERNAL, problemResponse } from "./problem.ts"
-import { routeNotFound } from "./refusal.ts"
-import { requestInfo } from "./request_info.ts"
+import { HttpRefusal, invalidHost, routeNotFound } from "./http_refusal.ts"
+import { describe } from "./problem.ts"
+import { INTERNAL } from "./problem_body.ts"
+import { type RequestContext, requestIdOf } from "./request_context.ts"
+import { type Responder, respondProblem } from "./respond.ts"
 
 const HIDDEN = { parse: "none", detail: { hide: true } } as const
+
+/** Route of a request that matched none, in logs and metrics. */
+const UNMATCHED = "unmatched"
+
+/** A host name, an IPv4 or a bracketed IPv6 address, with or without a port (RFC 3986 section 3.2.2). */
+const HOST_REGEXP = /^(?:[\w.~%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
 /** A path prefix and what is mounted under it, behind the token check. */
 export interface Mount {
@@ -15,31 +23,69 @@ export interface Mount {
   readonly routes: ReadonlyArray<AnyElysia>
 }
 
+/** What a composed service is made of. */
+export interface AppParts {
+  /** Version of the service, for the OpenAPI document. */
+  readonly version: string
+  readonly guard: Guard
+  readonly responder: Responder
+  readonly mounts: ReadonlyArray<Mount>
+  /** Routes that need no token by themselves (health), or guard themselves. */
+  readonly open: ReadonlyArray<AnyElysia>
+  /** Told of every answer. */
+  readonly report: (answered: AnsweredRequest) => void
+  /** Told of anything thrown. */
+  readonly unexpected: (failure: unknown, requestId: string) => void
+}
+
+/** The path of an absolute URL as the client sent it. */
+const pathOf = (url: string): string => {
+  const start = url.indexOf("/", url.indexOf("://") + 3)
+  const query = url.indexOf("?", start)
+  return url.slice(start, query < 0 ? undefined : query)
+}
+
+/**
+ * Elysia with what every request of the service gets: the `Host` rule, an id, a log line, a count, and a problem body for
+ * anything thrown.
+ */
+const makeEdge = ({ report, unexpected }: Pick<AppParts, "report" | "unexpected">) =>
+  // The default takes the path of a URL from its eleventh character on, and so drops segments after a short host.
+  new Elysia({ strictPath: true, handler: { standardHostname: false } })
+    .decorate("arrivedAtMs", 0)
+    .onRequest((context) => {
+      context.arrivedAtMs = performance.now()
+      requestIdOf(context)
+      const host = context.request.headers.get("host")
+      if (host !== null && !HOST_REGEXP.test(host)) throw invalidHost
+    })
+    .onError(({ error, code, request, set }) => {
+      const context: RequestContext = { request, set }
+      if (code === "NOT_FOUND") return respondProblem(context, describe(routeNotFound))
+      if (error instanceof HttpRefusal) return respondProblem(context, describe(error))
+      unexpected(error, requestIdOf(context))
+      return respondProblem(context, INTERNAL)
+    })
+    .onAfterResponse(({ request, set, route, responseValue, arrivedAtMs }) => {
+      report({
+        method: request.method,
+        path: pathOf(request.url),
+        route: route || UNMATCHED,
+        status: responseValue instanceof Response ? responseValue.status : Number(set.status),
+        durationMs: performance.now() - arrivedAtMs,
+        requestId: requestIdOf({ request, set }),
+      })
+    })
+
 /**
  * Composes the router. Everything under a mount's prefix needs a token, unknown paths included: a caller without one
  * learns nothing.
- *
- * @param parts.open routes that need no token by themselves (health), or guard themselves
- * @param parts.unexpected told of anything thrown
  */
-export const makeApp = (parts: {
-  readonly version: string
-  readonly guard: Guard
-  readonly answerer: Answerer
-  readonly mounts: ReadonlyArray<Mount>
-  readonly open: ReadonlyArray<AnyElysia>
-  readonly unexpected: (failure: unknown, requestId: string) => void
-}): AnyElysia => {
-  const { guard, answerer } = parts
-  const notFound = (request: Request) => answerer.respond(request, Effect.fail(routeNotFound), absurd)
+export const makeApp = (parts: AppParts): AnyElysia => {
+  const { guard, responder } = parts
+  const notFound = (context: RequestContext) => responder.respond(context, () => Effect.fail(routeNotFound), absurd)
 
-  const app: AnyElysia = new Elysia({ strictPath: true })
-    .onError(({ error, code, request }) => {
-      if (code === "NOT_FOUND") return problemResponse(request, describe(routeNotFound))
-      parts.unexpected(error, requestInfo(request).id)
-      return problemResponse(request, INTERNAL)
-    })
-    .use(apiPage(parts.version))
+  const app: AnyElysia = makeEdge(parts).use(apiPage(parts.version))
   for (const routes of parts.open) app.use(routes)
   for (const { prefix, routes } of parts.mounts)
     app.group(prefix, (group) => {
@@ -47,8 +93,8 @@ export const makeApp = (parts: {
       const guarded: AnyElysia = group.use(guard.protect())
       for (const each of routes) guarded.use(each)
       return guarded
-        .all("/*", ({ request }) => notFound(request), HIDDEN)
-        .all("", ({ request }) => notFound(request), HIDDEN)
+        .all("/*", async ({ request, set, route }) => notFound({ request, set, route }), HIDDEN)
+        .all("", async ({ request, set, route }) => notFound({ request, set, route }), HIDDEN)
     })
   return app
 }

@@ -8,24 +8,18 @@ import {
 } from "../../../application/records/record_service.ts"
 import type { Collection, CollectionShape, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
-import type { Page } from "../../../domain/records/page.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
-import type { HeaderLine } from "../http_server/header_lines.ts"
-import { toResponse } from "../http_server/standard_fetch.ts"
-import { type Answerer, type Eventually, envelope, eventually, jsonAnswer } from "./answer.ts"
 import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
+import { methodNotAllowed } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
 import { pageLinks, readPage } from "./page_query.ts"
-import { methodNotAllowed } from "./refusal.ts"
-import { type Asked, type BoundAnswer, type Headed, requestInfo } from "./request_info.ts"
+import type { RequestContext } from "./request_context.ts"
+import { type Answer, envelope, type Responder } from "./respond.ts"
 
-type Handler = (context: { readonly request: Request }) => Eventually<Response>
-type ItemHandler = (context: {
-  readonly request: Request
-  readonly params: { readonly id?: string | null }
-}) => Eventually<Response>
+type Handler = (context: RequestContext & { readonly path: string }) => Promise<string>
+type ItemHandler = (context: RequestContext & { readonly params: { readonly id?: string | null } }) => Promise<string>
 
 /** The four handlers of a collection, mountable on any path with an `:id` where one is needed. */
 export interface CollectionHandler {
@@ -46,79 +40,75 @@ const readId = (text: string | null | undefined): number | undefined => {
 const render = (value: object): string => envelope(JSON.stringify(value))
 
 /** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
-const wantsExactCount = (request: Headed): boolean =>
-  request.headers
+const wantsExactCount = ({ headers }: Request): boolean =>
+  headers
     .get("prefer")
     ?.split(",")
     .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference)) === true
 
-/** Answers the request, and lets the front answer the next one to the same URL without finding the way again. */
-const bound = (request: Request, answer: BoundAnswer): Eventually<Response> => {
-  requestInfo(request).bound = answer
-  return eventually(answer.answer(request), toResponse)
-}
-
-/** Says nothing: nothing of such an answer is ever at hand. */
-const never = () => undefined
-
-interface ListAnswer<F extends object> {
-  readonly records: ReadonlyArray<Stored<F>>
-  readonly page: Page
-  readonly total?: number
-}
-
 const makeHandler = <F extends object>(
   { name }: Collection<F>,
   service: RecordService<F>,
-  { answer, respond }: Answerer,
+  { respond }: Responder,
 ): CollectionHandler => {
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
-  const rendered = (request: Asked) => (record: Stored<F>) => jsonAnswer(request, 200, render(record))
-  const item = (request: Request, program: Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>) =>
-    respond(request, program, rendered(request))
+  const rendered = (record: Stored<F>): Answer => ({ status: 200, body: render(record) })
   return {
-    list: ({ request }) => {
-      const { pathname } = new URL(request.url)
-      const list = Effect.flatMap(readPage(request.url), service.list)
-      const counted = Effect.flatMap(list, (answer) => Effect.map(service.count(), (total) => ({ ...answer, total })))
-      return bound(request, {
-        recall: never,
-        answer: (request) =>
-          answer<ListAnswer<F>>(request, wantsExactCount(request) ? counted : list, ({ records, page, total }) => {
-            const link = pageLinks(pathname, page, records.length)
-            const headers: Array<HeaderLine> = link === undefined ? [] : [["link", link]]
-            if (total !== undefined)
-              headers.push(["x-total-count", String(total)], ["preference-applied", "count=exact"])
-            return jsonAnswer(request, 200, render(records), headers)
-          }),
-      })
-    },
-    get: ({ request, params }) => {
-      const id = readId(params.id)
-      if (id === undefined) return item(request, miss)
-      return bound(request, {
-        recall: never,
-        answer: (request) => answer(request, service.get(id), rendered(request)),
-      })
-    },
-    create: ({ request }) => {
-      const collection = new URL(request.url).pathname.replace(/\/$/, "")
-      return bound(request, {
-        recall: never,
-        answer: (request) =>
-          answer(request, Effect.flatMap(readJson(request), service.create), (record) =>
-            jsonAnswer(request, 201, render(record), [["location", `${collection}/${record.id}`]]),
-          ),
-      })
-    },
-    delete: ({ request, params }) => {
-      const id = readId(params.id)
-      return item(request, id === undefined ? miss : service.remove(id))
-    },
+    list: async ({ request, set, route, path }) =>
+      respond(
+        { request, set, route },
+        () => {
+          const list = Effect.flatMapEager(readPage(request.url), service.list)
+          const total: Effect.Effect<number | undefined, StoreUnavailable> = wantsExactCount(request)
+            ? service.count()
+            : Effect.undefined
+          return Effect.flatMapEager(list, (listed) => Effect.mapEager(total, (total) => ({ ...listed, total })))
+        },
+        ({ records, page, total }) => {
+          const link = pageLinks(path, page, records.length)
+          return {
+            status: 200,
+            headers: {
+              ...(link === undefined ? {} : { link }),
+              ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
+            },
+            body: render(records),
+          }
+        },
+      ),
+    get: async ({ request, set, route, params }) =>
+      respond(
+        { request, set, route },
+        () => {
+          const id = readId(params.id)
+          return id === undefined ? miss : service.get(id)
+        },
+        rendered,
+      ),
+    create: async ({ request, set, route, path }) =>
+      respond(
+        { request, set, route },
+        () => Effect.flatMap(readJson(request), service.create),
+        (record) => ({
+          status: 201,
+          headers: { location: `${path.replace(/\/$/, "")}/${record.id}` },
+          body: render(record),
+        }),
+      ),
+    delete: async ({ request, set, route, params }) =>
+      respond(
+        { request, set, route },
+        () => {
+          const id = readId(params.id)
+          return id === undefined ? miss : service.remove(id)
+        },
+        rendered,
+      ),
   }
 }
 
+/** What {@link setupCollection} gives. */
 export interface CollectionSetup<F extends object> {
   readonly store: RecordStore<F>
   readonly service: RecordService<F>
@@ -130,7 +120,7 @@ export interface CollectionSetup<F extends object> {
 const NO_PARSE = { parse: "none" } as const
 const HIDDEN = { parse: "none", detail: { hide: true } } as const
 
-const makeRoutes = (collection: CollectionShape, handler: CollectionHandler, guard: Guard, answerer: Answerer) => {
+const makeRoutes = (collection: CollectionShape, handler: CollectionHandler, guard: Guard, responder: Responder) => {
   const docs = collectionDocs(collection)
   const hooks = (operation: Operation) => {
     const roles = collection.roles[operation]
@@ -139,8 +129,8 @@ const makeRoutes = (collection: CollectionShape, handler: CollectionHandler, gua
   }
   const refuse =
     (allow: string): Handler =>
-    ({ request }) =>
-      answerer.respond(request, Effect.fail(methodNotAllowed(allow)), absurd)
+    async ({ request, set, route }) =>
+      responder.respond({ request, set, route }, () => Effect.fail(methodNotAllowed(allow)), absurd)
   return new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
     .get("/:id", handler.get, hooks("get"))
@@ -155,14 +145,15 @@ const makeRoutes = (collection: CollectionShape, handler: CollectionHandler, gua
  *
  * @param parts.repository where its records live
  * @param parts.guard decides the collection's own role rules
+ * @param parts.responder runs the use cases and words the answers
  * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
   collection: Collection<F>,
-  parts: { readonly repository: RecordRepository["Service"]; readonly guard: Guard; readonly answerer: Answerer },
+  parts: { readonly repository: RecordRepository["Service"]; readonly guard: Guard; readonly responder: Responder },
 ): CollectionSetup<F> => {
   const store = makeRecordStore(collection, parts.repository)
   const service = makeRecordService(collection, store)
-  const handler = makeHandler(collection, service, parts.answerer)
-  return { store, service, handler, routes: makeRoutes(collection, handler, parts.guard, parts.answerer) }
+  const handler = makeHandler(collection, service, parts.responder)
+  return { store, service, handler, routes: makeRoutes(collection, handler, parts.guard, parts.responder) }
 }

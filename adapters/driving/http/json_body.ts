@@ -1,9 +1,8 @@
 import { Effect } from "effect"
-import { HttpRefusal } from "./refusal.ts"
-import type { Asked } from "./request_info.ts"
+import { HttpRefusal } from "./http_refusal.ts"
 
-/** Largest request body, bytes (contract section 2). */
-const BODY_BYTES_MAX = 1_048_576
+/** Largest request body, bytes (contract section 2). The runtime's own limit lies a little above. */
+export const BODY_BYTES_MAX = 1_048_576
 
 /** Longest time a body may take to arrive, milliseconds: a sender of single bytes must not hold a connection for ever. */
 const BODY_DEADLINE_MS = 30_000
@@ -22,99 +21,40 @@ const tooSlow = new HttpRefusal({
   detail: `The body must arrive within ${BODY_DEADLINE_MS / 1000} s`,
 })
 
-/** Stops reading. A stream that has failed meanwhile has nothing left to stop. */
-const drop = (reader: { readonly cancel: () => Promise<void> }): void => {
-  reader.cancel().catch(() => {})
-}
-
-/** Reads a body of unknown length, stopping at the first byte too many, or when nobody waits for it any more. */
-const readChunks = async (
-  body: ReadableStream<Uint8Array>,
-  abandoned: AbortSignal,
-): Promise<Uint8Array | "too large"> => {
-  const chunks: Array<Uint8Array> = []
-  let length = 0
-  const reader = body.getReader()
-  abandoned.addEventListener("abort", () => drop(reader))
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    length += value.byteLength
-    if (length > BODY_BYTES_MAX) {
-      drop(reader)
-      return "too large"
-    }
-    chunks.push(value)
-  }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return bytes
-}
-
-/** The bytes of a body that is still arriving. */
-const arriving = (body: ReadableStream<Uint8Array>, deadlineMs: number): Effect.Effect<Uint8Array, HttpRefusal> =>
-  Effect.callback((resume) => {
-    const abandoned = new AbortController()
-    // A timer rather than a racing program: every create passes here.
-    const timer = setTimeout(() => {
-      abandoned.abort()
-      resume(Effect.fail(tooSlow))
-    }, deadlineMs)
-    const settle = (result: Effect.Effect<Uint8Array, HttpRefusal>) => {
-      clearTimeout(timer)
-      resume(result)
-    }
-    readChunks(body, abandoned.signal).then(
-      (bytes) => settle(bytes === "too large" ? Effect.fail(tooLarge) : Effect.succeed(bytes)),
-      () => settle(Effect.fail(broken("The body ended before it was complete"))),
-    )
-  })
-
-const NOTHING = new Uint8Array()
-
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const decode = (bytes: Uint8Array): string | undefined => {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-const parseJson = (bytes: Uint8Array, parse: (text: string) => unknown): Effect.Effect<unknown, HttpRefusal> => {
+const parseJson = (bytes: ArrayBuffer, parse: (text: string) => unknown): Effect.Effect<unknown, HttpRefusal> => {
+  if (bytes.byteLength > BODY_BYTES_MAX) return Effect.fail(tooLarge)
   if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
-  const text = decode(bytes)
-  if (text === undefined) return Effect.fail(broken("The body is not valid UTF-8"))
-  return Effect.try({ try: () => parse(text), catch: () => broken("The body is not valid JSON") })
+  return Effect.flatMap(
+    Effect.try({ try: () => utf8.decode(bytes), catch: () => broken("The body is not valid UTF-8") }),
+    (text) => Effect.try({ try: () => parse(text), catch: () => broken("The body is not valid JSON") }),
+  )
 }
 
 /**
  * Reads the request's body as one JSON value.
  *
+ * @param parse reads the text as JSON; throws when it is not
  * @param deadlineMs longest time the body may take to arrive, milliseconds
  * @fails {HttpRefusal} 415 for another media type or a content coding, 413 over {@link BODY_BYTES_MAX} (declared or
- *   counted), 408 after {@link BODY_DEADLINE_MS}, 400 for an empty body, broken UTF-8 or broken JSON
- * @param parse reads the text as JSON; throws when it is not
+ *   counted), 408 after the deadline, 400 for an empty body, broken UTF-8 or broken JSON
  */
 export const readJson = (
-  request: Asked,
+  request: Request,
   parse: (text: string) => unknown = JSON.parse,
   deadlineMs: number = BODY_DEADLINE_MS,
-): Effect.Effect<unknown, HttpRefusal> =>
-  Effect.suspend(() => {
-    const { headers } = request
-    const coding = headers.get("content-encoding")
-    if (!JSON_TYPE_REGEXP.test(headers.get("content-type") ?? "") || (coding !== null && coding !== "identity"))
-      return Effect.fail(wrongType)
-    const declared = headers.get("content-length")
-    if (declared !== null && Number(declared) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-    const { body } = request
-    if (body === null) return parseJson(NOTHING, parse)
-    if (body instanceof Uint8Array) return body.length > BODY_BYTES_MAX ? Effect.fail(tooLarge) : parseJson(body, parse)
-    return Effect.flatMap(arriving(body, deadlineMs), (bytes) => parseJson(bytes, parse))
-  })
+): Effect.Effect<unknown, HttpRefusal> => {
+  const { headers } = request
+  const coding = headers.get("content-encoding")
+  if (!JSON_TYPE_REGEXP.test(headers.get("content-type") ?? "") || (coding !== null && coding !== "identity"))
+    return Effect.fail(wrongType)
+  if (Number(headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
+  return Effect.tryPromise({
+    try: () => request.arrayBuffer(),
+    catch: () => broken("The body ended before it was complete"),
+  }).pipe(
+    Effect.timeoutOrElse({ duration: deadlineMs, orElse: () => Effect.fail(tooSlow) }),
+    Effect.flatMap((bytes) => parseJson(bytes, parse)),
+  )
+}

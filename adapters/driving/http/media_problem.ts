@@ -1,6 +1,6 @@
 import type { CarouselIncomplete, MediaError } from "../../../domain/media/errors.ts"
 import type { FailureKind, GraphFailure } from "../../../domain/media/graph_failure.ts"
-import type { Problem } from "./problem.ts"
+import type { Problem } from "./problem_body.ts"
 
 /** Status and title of every class of failure. Our token being refused is not the caller's fault: 502, never 401. */
 const GRAPH: Readonly<Record<FailureKind, readonly [status: number, title: string]>> = {

@@ -11,13 +11,13 @@ import { InvalidMedia } from "../../../domain/media/errors.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import type { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
-import type { HeaderLine } from "../http_server/header_lines.ts"
-import { type Answerer, envelope, jsonAnswer } from "./answer.ts"
 import type { Guard } from "./guard.ts"
+import { methodNotAllowed, routeNotFound } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
 import { MEDIA_DOCS } from "./media_docs.ts"
 import type { ServiceError } from "./problem.ts"
-import { methodNotAllowed, routeNotFound } from "./refusal.ts"
+import type { RequestContext } from "./request_context.ts"
+import { envelope, type Responder } from "./respond.ts"
 
 /** What the media use cases need. */
 export type MediaServices = MediaGraphPort | PublishJournal | GraphPacing
@@ -79,11 +79,11 @@ const HIDDEN = { parse: "none", detail: { hide: true } } as const
 export const mediaRoutes = (parts: {
   readonly services: Context.Context<MediaServices>
   readonly guard: Guard
-  readonly answerer: Answerer
+  readonly responder: Responder
   readonly roles: ReadonlyArray<string>
   readonly accountId: string | undefined
 }) => {
-  const { answerer, accountId: fallback } = parts
+  const { responder, accountId: fallback } = parts
 
   const slow = new GraphFailure({ kind: "Network", operation: "create", applied: "unknown", text: "timeout" })
   const within = <A, B>(program: Effect.Effect<A, ServiceError, MediaServices>, late: Effect.Effect<B, ServiceError>) =>
@@ -91,23 +91,28 @@ export const mediaRoutes = (parts: {
       Effect.timeoutOrElse({ duration: Duration.millis(ANSWER_WITHIN_MS), orElse: () => late }),
       Effect.provideContext(parts.services),
     )
-  const answer = <A, B = never>(
-    request: Request,
+  const respond = <A, B = never>(
+    context: RequestContext,
     program: Effect.Effect<A, ServiceError, MediaServices>,
     status: (value: A | B) => number,
     late: Effect.Effect<B, ServiceError> = Effect.fail(slow),
   ) =>
-    answerer.respond(request, within(program, late), (value) => {
-      const made = status(value) === 201 && isObject(value) && typeof value["containerId"] === "string"
-      const location: ReadonlyArray<HeaderLine> = made
-        ? [["location", `/media/containers/${value["containerId"]}`]]
-        : []
-      return jsonAnswer(request, status(value), envelope(JSON.stringify(value)), location)
-    })
+    responder.respond(
+      context,
+      () => within(program, late),
+      (value) => {
+        const made = status(value) === 201 && isObject(value) && typeof value["containerId"] === "string"
+        return {
+          status: status(value),
+          headers: made ? { location: `/media/containers/${value["containerId"]}` } : {},
+          body: envelope(JSON.stringify(value)),
+        }
+      },
+    )
   const refuse =
     (error: ServiceError) =>
-    ({ request }: { readonly request: Request }) =>
-      answerer.respond(request, Effect.fail(error), absurd)
+    async ({ request, set, route }: RequestContext) =>
+      responder.respond({ request, set, route }, () => Effect.fail(error), absurd)
   const still = (containerId: string | undefined) => Effect.succeed({ state: "still-processing" as const, containerId })
   const stateStatus = ({ state }: { readonly state: string }): number => (state === "still-processing" ? 202 : 200)
 
@@ -116,9 +121,9 @@ export const mediaRoutes = (parts: {
       .use(parts.guard.protect({ roles: parts.roles }))
       .post(
         "/containers",
-        ({ request }) =>
-          answer(
-            request,
+        async ({ request, set, route }) =>
+          respond(
+            { request, set, route },
             Effect.flatMap(readCall(request, fallback), ({ accountId, rest }) => createContainer(accountId, rest)),
             () => 201,
           ),
@@ -126,9 +131,9 @@ export const mediaRoutes = (parts: {
       )
       .post(
         "/carousels",
-        ({ request }) =>
-          answer(
-            request,
+        async ({ request, set, route }) =>
+          respond(
+            { request, set, route },
             Effect.flatMap(readCall(request, fallback), ({ accountId, rest }) =>
               createCarouselFromItems(accountId, rest, { waiting: WAITING }),
             ),
@@ -136,15 +141,20 @@ export const mediaRoutes = (parts: {
           ),
         { ...NO_PARSE, detail: MEDIA_DOCS.carousel },
       )
-      .get("/containers/:id", ({ request, params }) => answer(request, containerStatus(params.id), () => 200), {
-        ...NO_PARSE,
-        detail: MEDIA_DOCS.status,
-      })
+      .get(
+        "/containers/:id",
+        async ({ request, set, route, params }) =>
+          respond({ request, set, route }, containerStatus(params.id), () => 200),
+        {
+          ...NO_PARSE,
+          detail: MEDIA_DOCS.status,
+        },
+      )
       .post(
         "/containers/:id/publish",
-        ({ request, params }) =>
-          answer(
-            request,
+        async ({ request, set, route, params }) =>
+          respond(
+            { request, set, route },
             Effect.flatMap(readPublish(request, fallback), (call) =>
               publish({ ...call, containerId: params.id }, { waiting: WAITING }),
             ),
@@ -155,9 +165,9 @@ export const mediaRoutes = (parts: {
       )
       .post(
         "/posts",
-        ({ request }) =>
-          answer(
-            request,
+        async ({ request, set, route }) =>
+          respond(
+            { request, set, route },
             Effect.flatMap(readCall(request, fallback), ({ accountId, rest: { key, ...post } }) =>
               // The use case checks both; the types speak of callers that are trusted.
               publishPost({ key, accountId, post } as never, { waiting: WAITING }),
@@ -169,7 +179,8 @@ export const mediaRoutes = (parts: {
       )
       .get(
         "/limit",
-        ({ request }) => answer(request, Effect.flatMap(readAccount(request, fallback), publishingLimit), () => 200),
+        async ({ request, set, route }) =>
+          respond({ request, set, route }, Effect.flatMap(readAccount(request, fallback), publishingLimit), () => 200),
         { ...NO_PARSE, detail: MEDIA_DOCS.limit },
       )
       .all("/containers", refuse(methodNotAllowed("POST")), HIDDEN)

@@ -1,9 +1,7 @@
 import type { Effect } from "effect"
 import { Elysia } from "elysia"
-import { toResponse } from "../http_server/standard_fetch.ts"
-import { type Answerer, jsonAnswer } from "./answer.ts"
 import type { ServiceError } from "./problem.ts"
-import { requestInfo } from "./request_info.ts"
+import type { Responder } from "./respond.ts"
 
 const HIDDEN = { detail: { hide: true } } as const
 
@@ -12,26 +10,42 @@ const HIDDEN = { detail: { hide: true } } as const
  *
  * @param ready fails with what is missing
  */
-export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, answerer: Answerer) =>
+export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, responder: Responder) =>
   new Elysia({ prefix: "/health" })
-    .get("/live", ({ request }) => toResponse(jsonAnswer(request, 200, '{"status":"live"}')), HIDDEN)
+    .get(
+      "/live",
+      ({ set }) => {
+        set.headers["content-type"] = "application/json"
+        return '{"status":"live"}'
+      },
+      HIDDEN,
+    )
     .get(
       "/ready",
-      ({ request }) => answerer.respond(request, ready, () => jsonAnswer(request, 200, '{"status":"ready"}')),
+      async ({ request, set, route }) =>
+        responder.respond(
+          { request, set, route },
+          () => ready,
+          () => ({ status: 200, body: '{"status":"ready"}' }),
+        ),
       HIDDEN,
     )
 
-const METRICS_TYPE = ["content-type", "text/plain; version=0.0.4; charset=utf-8"] as const
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 /** `/metrics` in the Prometheus text format. */
-export const metricsRoutes = (format: Effect.Effect<string>, answerer: Answerer) =>
+export const metricsRoutes = (format: Effect.Effect<string>, responder: Responder) =>
   new Elysia().get(
     "/metrics",
-    ({ request }) =>
-      answerer.respond(request, format, (body) => ({
-        status: 200,
-        headers: [METRICS_TYPE, ["x-request-id", requestInfo(request).id]],
-        body,
-      })),
+    async ({ request, set, route }) =>
+      responder.respond(
+        { request, set, route },
+        () => format,
+        (body) => ({
+          status: 200,
+          headers: { "content-type": METRICS_TYPE },
+          body,
+        }),
+      ),
     HIDDEN,
   )

@@ -1,7 +1,6 @@
-import { URLSearchParams } from "node:url"
 import { Effect } from "effect"
 import type { Page } from "../../../domain/records/page.ts"
-import { HttpRefusal } from "./refusal.ts"
+import { HttpRefusal } from "./http_refusal.ts"
 
 /** A plain decimal number: no sign, exponent, hex, blank or leading zero. */
 const COUNT_REGEXP = /^(?:0|[1-9]\d{0,15})$/

@@ -1,12 +1,10 @@
 import type { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import type { MediaError } from "../../../domain/media/errors.ts"
-import type { Issue, RecordsError } from "../../../domain/records/errors.ts"
+import type { RecordsError } from "../../../domain/records/errors.ts"
 import type { SchedulerError } from "../../../domain/scheduler/errors.ts"
-import type { Answer } from "../http_server/answer.ts"
-import { toResponse } from "../http_server/standard_fetch.ts"
+import type { HttpRefusal } from "./http_refusal.ts"
 import { describeMedia } from "./media_problem.ts"
-import type { HttpRefusal } from "./refusal.ts"
-import { requestInfo } from "./request_info.ts"
+import type { Problem } from "./problem_body.ts"
 import { describeSchedulerError } from "./scheduler_problem.ts"
 
 /** Every error a route can answer with. A new one does not compile until {@link describe} knows it. */
@@ -19,18 +17,6 @@ export type ServiceError =
   | KeysUnavailable
   | HttpRefusal
 
-/** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
-export interface Problem {
-  readonly status: number
-  readonly code: string
-  readonly title: string
-  readonly detail: string
-  readonly errors?: ReadonlyArray<Issue>
-  readonly headers?: Readonly<Record<string, string>>
-  /** Extension members of this error alone. */
-  readonly extra?: Readonly<Record<string, unknown>>
-}
-
 /** Name of the protection space in `WWW-Authenticate` (RFC 9110 section 11.5). */
 const REALM = "portolan"
 
@@ -38,9 +24,6 @@ const REALM = "portolan"
 const RETRY_AFTER_S = "2"
 
 const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
-  MALFORMED_REQUEST: [400, "Malformed request"],
-  HEADERS_TOO_LARGE: [431, "Headers too large"],
-  METHOD_NOT_IMPLEMENTED: [501, "Method not implemented"],
   INVALID_HOST: [400, "Invalid host"],
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_JSON: [400, "Invalid JSON"],
@@ -49,14 +32,6 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
   BODY_TOO_LARGE: [413, "Body too large"],
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
-}
-
-/** Anything unexpected: the log has the story, the client gets this. */
-export const INTERNAL: Problem = {
-  status: 500,
-  code: "INTERNAL",
-  title: "Internal error",
-  detail: "Something unexpected happened; the service's log knows it by the request id",
 }
 
 const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
@@ -159,35 +134,3 @@ export const describe = (error: ServiceError): Problem => {
     }
   }
 }
-
-const PROBLEM_TYPE = ["content-type", "application/problem+json"] as const
-
-/**
- * The problem as what goes to the client.
- *
- * @param id of the request
- * @see RFC 9457; `code` and `requestId` are extension members
- */
-export const problemAnswer = (id: string, problem: Problem): Answer => {
-  const { status, code, title, detail, errors, extra } = problem
-  const body = {
-    type: `urn:portolan:error:${code}`,
-    title,
-    status,
-    detail,
-    instance: `urn:portolan:request:${id}`,
-    code,
-    ...(errors === undefined ? {} : { errors }),
-    ...extra,
-    requestId: id,
-  }
-  return {
-    status,
-    headers: [PROBLEM_TYPE, ["x-request-id", id], ...Object.entries(problem.headers ?? {})],
-    body: JSON.stringify(body),
-  }
-}
-
-/** The problem as a response. */
-export const problemResponse = (request: Request, problem: Problem): Response =>
-  toResponse(problemAnswer(requestInfo(request).id, problem))

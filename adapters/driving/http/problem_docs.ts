@@ -1,5 +1,3 @@
-import { UNREADABLE } from "./refusal.ts"
-
 /** A response object of OpenAPI 3.1. */
 export interface ResponseDoc {
   readonly description: string
@@ -72,7 +70,6 @@ export const PROTECTED_RESPONSES: Readonly<Record<string, ResponseDoc>> = {
   403: problemDoc(403, "FORBIDDEN", "Forbidden", "None of the required realm roles is held", {
     headers: { "WWW-Authenticate": header('RFC 6750 challenge with error="insufficient_scope"') },
   }),
-  431: problemDoc(431, "HEADERS_TOO_LARGE", "Headers too large", UNREADABLE["head-too-large"].detail),
   500: problemDoc(
     500,
     "INTERNAL",

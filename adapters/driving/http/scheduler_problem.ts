@@ -1,5 +1,5 @@
 import type { SchedulerError } from "../../../domain/scheduler/errors.ts"
-import type { Problem } from "./problem.ts"
+import type { Problem } from "./problem_body.ts"
 
 const RETRY_LATER = { "retry-after": "2" } as const
 

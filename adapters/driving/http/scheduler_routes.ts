@@ -2,22 +2,23 @@ import { absurd, Effect } from "effect"
 import { Elysia } from "elysia"
 import * as jobs from "../../../application/scheduler/jobs.ts"
 import type { Restarts } from "../../../application/scheduler/restarts.ts"
+import { isObject } from "../../../domain/json_object.ts"
 import { InvalidSchedulerArgument } from "../../../domain/scheduler/errors.ts"
 import type { JobDefinition } from "../../../domain/scheduler/job.ts"
 import { parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 import type { RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
 import type { Place, SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
-import { type Answerer, type Eventually, envelope, jsonAnswer } from "./answer.ts"
 import type { Guard } from "./guard.ts"
+import { HttpRefusal, methodNotAllowed } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
 import type { ServiceError } from "./problem.ts"
-import { HttpRefusal, methodNotAllowed } from "./refusal.ts"
+import type { RequestContext } from "./request_context.ts"
+import { envelope, type Responder } from "./respond.ts"
 import { schedulerDocs } from "./scheduler_docs.ts"
 
 type Services = SchedulerPort | Restarts
-type Context = { readonly request: Request; readonly params: { readonly id: string } }
-type Handler = (context: Context) => Eventually<Response>
-type CollectionHandler = (context: { readonly request: Request }) => Eventually<Response>
+type Handler = (context: RequestContext) => Promise<string>
+type ItemHandler = (context: RequestContext & { readonly params: { readonly id: string } }) => Promise<string>
 
 const HIDDEN = { parse: "none", detail: { hide: true } } as const
 
@@ -48,9 +49,8 @@ const invalid = (argument: string, rule: string) => new InvalidSchedulerArgument
 /** `{"count": n}` and nothing else; the count's own rule is the domain's. */
 const readCount = Effect.fnUntraced(function* (request: Request) {
   const body = yield* readJson(request)
-  if (typeof body !== "object" || body === null || Array.isArray(body))
-    return yield* invalid("body", "must be an object")
-  const { count, ...others } = body as { readonly count?: unknown }
+  if (!isObject(body)) return yield* invalid("body", "must be an object")
+  const { count, ...others } = body
   const [unknownField] = Object.keys(others)
   if (unknownField !== undefined) return yield* invalid("body", "must hold 'count' alone")
   if (typeof count !== "number") return yield* invalid("count", "must be a whole number from 0 to 9007199254740991")
@@ -75,26 +75,30 @@ const describeRestart = (restart: RestartRecord) => ({
  */
 export const schedulerRoutes = (parts: {
   readonly guard: Guard
-  readonly answerer: Answerer<Services>
+  readonly responder: Responder<Services>
   readonly roles: ReadonlyArray<string>
 }) => {
-  const { answerer } = parts
-  const answer = <A>(request: Request, status: number, program: Effect.Effect<A, ServiceError, Services>) =>
-    answerer.respond(request, program, (value) => jsonAnswer(request, status, envelope(stringifyLossless(value))))
+  const { responder } = parts
+  const respond = <A>(context: RequestContext, status: number, program: Effect.Effect<A, ServiceError, Services>) =>
+    responder.respond(
+      context,
+      () => program,
+      (value) => ({ status, body: envelope(stringifyLossless(value)) }),
+    )
   const at =
     <A>(
       status: number,
       useCase: (at: Place & { readonly id: string }, request: Request) => Effect.Effect<A, ServiceError, Services>,
-    ): Handler =>
-    ({ request, params }) =>
-      answer(
-        request,
+    ): ItemHandler =>
+    async ({ request, set, route, params }) =>
+      respond(
+        { request, set, route },
         status,
         Effect.flatMap(readPlace(request), (place) => useCase({ ...place, id: params.id }, request)),
       )
-  const runJob: CollectionHandler = ({ request }) =>
-    answer(
-      request,
+  const runJob: Handler = async ({ request, set, route }) =>
+    respond(
+      { request, set, route },
       200,
       Effect.gen(function* () {
         const place = yield* readPlace(request)
@@ -103,16 +107,16 @@ export const schedulerRoutes = (parts: {
         return yield* jobs.runJob(definition, place)
       }),
     )
-  const listRestarts: CollectionHandler = ({ request }) =>
-    answer(
-      request,
+  const listRestarts: Handler = async ({ request, set, route }) =>
+    respond(
+      { request, set, route },
       200,
       Effect.map(jobs.unfinishedRestarts, (restarts) => restarts.map(describeRestart)),
     )
   const refuse =
-    (allow: string): CollectionHandler =>
-    ({ request }) =>
-      answerer.respond(request, Effect.fail(methodNotAllowed(allow)), absurd)
+    (allow: string): Handler =>
+    async ({ request, set, route }) =>
+      responder.respond({ request, set, route }, () => Effect.fail(methodNotAllowed(allow)), absurd)
   const hooks = (operation: keyof typeof schedulerDocs) =>
     ({
       parse: "none",

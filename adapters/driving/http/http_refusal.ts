@@ -1,0 +1,35 @@
+import { Data } from "effect"
+
+/** The request is refused for its HTTP form alone, before any use case is asked. */
+export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
+  readonly code:
+    | "INVALID_HOST"
+    | "INVALID_QUERY"
+    | "INVALID_JSON"
+    | "REQUEST_TIMEOUT"
+    | "ROUTE_NOT_FOUND"
+    | "METHOD_NOT_ALLOWED"
+    | "BODY_TOO_LARGE"
+    | "UNSUPPORTED_MEDIA_TYPE"
+  readonly detail: string
+  /** Methods of the `Allow` header, with METHOD_NOT_ALLOWED. */
+  readonly allow?: string
+}> {
+  override get message(): string {
+    return this.detail
+  }
+}
+
+/** No route has this path. */
+export const routeNotFound = new HttpRefusal({ code: "ROUTE_NOT_FOUND", detail: "No such resource" })
+
+/** The `Host` header is no host (RFC 9112 section 3.2). */
+export const invalidHost = new HttpRefusal({ code: "INVALID_HOST", detail: "The request must name one valid host" })
+
+/**
+ * The route knows other methods only.
+ *
+ * @param allow the methods it knows, as the `Allow` header lists them
+ */
+export const methodNotAllowed = (allow: string): HttpRefusal =>
+  new HttpRefusal({ code: "METHOD_NOT_ALLOWED", detail: `This resource answers to ${allow}`, allow })

@@ -1,0 +1,107 @@
+import { Cause, type Context, Effect, Exit } from "effect"
+import { describe, type ServiceError } from "./problem.ts"
+import { INTERNAL, PROBLEM_TYPE, type Problem, problemBody } from "./problem_body.ts"
+import { type RequestContext, requestIdOf } from "./request_context.ts"
+import { inRequestSpan } from "./request_span.ts"
+
+/** Something that is there now, or will be. */
+type Eventually<A> = A | Promise<A>
+
+/** What a use case's value becomes for the client. */
+export interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * Runs use cases for requests and turns what they gave into answers: a value by `render`, an error into its problem.
+ *
+ *
+ * @typeParam R services the programs may ask for; they were built once, at start
+ */
+export interface Responder<R = never> {
+  /**
+   * Sets status and headers of the answer, and gives its body.
+   *
+   * @param program a function, so that the request's span covers all of its work
+   */
+  readonly respond: <A>(
+    context: RequestContext,
+    program: () => Effect.Effect<A, ServiceError, R>,
+    render: (value: A) => Answer,
+  ) => Eventually<string>
+  /** Runs a program that only decides: `undefined` lets the request through, a text is the body of its refusal. */
+  readonly decide: (
+    context: RequestContext,
+    program: Effect.Effect<unknown, ServiceError, R>,
+  ) => Eventually<string | undefined>
+}
+
+/** Answers with a problem: sets status and headers, gives the body. */
+export const respondProblem = (context: RequestContext, problem: Problem): string => {
+  const { set } = context
+  set.status = problem.status
+  set.headers["content-type"] = PROBLEM_TYPE
+  Object.assign(set.headers, problem.headers)
+  return problemBody(requestIdOf(context), problem)
+}
+
+/** True for a program that has its result already: an `Exit` is an `Effect`. */
+const isComplete = <A, E, R>(program: Effect.Effect<A, E, R>): program is Exit.Exit<A, E> => Exit.isExit(program)
+
+/**
+ * @param context the services the programs use, loggers among them
+ * @param traced true when somebody collects spans: every program then runs in one
+ */
+export const makeResponder = <R>(context: Context.Context<R>, traced = false): Responder<R> => {
+  const fork = Effect.runForkWith(context)
+
+  /** A remembered token and a row that was read at once are complete: they need no fiber. */
+  const run = <A, E>(program: Effect.Effect<A, E, R>): Eventually<Exit.Exit<A, E>> => {
+    if (isComplete(program)) return program
+    const fiber = fork(program)
+    return fiber.pollUnsafe() ?? new Promise((resolve) => fiber.addObserver(resolve))
+  }
+
+  const refuse = (request: RequestContext, cause: Cause.Cause<ServiceError>): string => {
+    const error = Cause.findErrorOption(cause)
+    const log = (entry: Effect.Effect<void>) => fork(Effect.annotateLogs(entry, "requestId", requestIdOf(request)))
+    if (error._tag === "None") {
+      log(Effect.logError("Unexpected failure", cause))
+      return respondProblem(request, INTERNAL)
+    }
+    const problem = describe(error.value)
+    // It says something about the service rather than about the request: an operator must see it.
+    if (problem.status >= 500) log(Effect.logError(error.value.message))
+    return respondProblem(request, problem)
+  }
+
+  const settle = <A, B>(
+    request: RequestContext,
+    program: Effect.Effect<A, ServiceError, R>,
+    succeed: (value: A) => B,
+  ): Eventually<B | string> => {
+    const finish = (exit: Exit.Exit<A, ServiceError>) =>
+      Exit.isSuccess(exit) ? succeed(exit.value) : refuse(request, exit.cause)
+    const exit = run(program)
+    return exit instanceof Promise ? exit.then(finish) : finish(exit)
+  }
+
+  return {
+    respond: (request, program, render) =>
+      settle(request, traced ? inRequestSpan(request, Effect.suspend(program)) : program(), (value) => {
+        const { status, headers, body } = render(value)
+        const { set } = request
+        set.status = status
+        set.headers["content-type"] = "application/json"
+        Object.assign(set.headers, headers)
+        requestIdOf(request)
+        return body
+      }),
+    decide: (request, program) => settle(request, program, () => undefined),
+  }
+}
+
+/** The success envelope of specification 2.1 around a value that is already JSON text. */
+export const envelope = (data: string): string => `{"response":"OK","data":${data}}`
