@@ -1,6 +1,5 @@
-import { Clock, Data, Effect, References, Stream } from "effect"
+import { Data, Effect, Stream } from "effect"
 import { ofetch } from "ofetch"
-import { maskBody, maskHeaders, maskQuery, maskSecrets } from "./exchange_mask.ts"
 
 /** TLS beyond the runtime's own trust; PEM texts. */
 export interface TlsOptions {
@@ -30,10 +29,9 @@ export interface ExchangeRequest {
   /** Only under Bun: other runtimes offer `fetch` neither. */
   readonly tls?: TlsOptions
   readonly unixSocket?: string
-  /** Logs the exchange at debug level, whatever the log's own level, with these and all recognisable secrets masked. */
-  readonly debug?: { readonly secrets: ReadonlyArray<string> }
 }
 
+/** A whole answer. */
 export interface ExchangeResponse {
   readonly status: number
   readonly headers: Headers
@@ -170,75 +168,15 @@ const exchangeOnce = async (request: ExchangeRequest, signal: AbortSignal): Prom
   return { status, headers, text: await readText(response, request.bodyBytesMax ?? BODY_BYTES_MAX) }
 }
 
-/** Longest time a timer can be set to, milliseconds: 24.8 days. A longer one would end at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1
-
-/**
- * The deadline is a plain timer of the runtime. A race between two fibers says the same, at a tenth of a short exchange's
- * whole time.
- */
-const sendQuietly = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, ExchangeFailed> =>
-  Effect.callback<ExchangeResponse, ExchangeFailed>((resume) => {
-    const connection = new AbortController()
-    const stop = (): void => {
-      clearTimeout(deadline)
-      connection.abort()
-    }
-    const deadline = setTimeout(
-      () => {
-        stop()
-        resume(Effect.fail(failed(request, "timeout")))
-      },
-      Math.min(request.timeoutMs, TIMER_MS_MAX),
-    )
-    exchangeOnce(request, connection.signal).then(
-      (answer) => {
-        clearTimeout(deadline)
-        resume(Effect.succeed(answer))
-      },
-      (failure: unknown) => {
-        clearTimeout(deadline)
-        resume(Effect.fail(failure instanceof ExchangeFailed ? failure : failureOf(request, failure)))
-      },
-    )
-    return Effect.sync(stop)
-  })
-
-const describeRequest = (request: ExchangeRequest, secrets: ReadonlyArray<string>) => {
-  const { origin, pathname } = new URL(request.url)
-  return {
-    method: request.method,
-    url: maskSecrets(
-      `${origin}${pathname}${request.query === undefined ? "" : `?${maskQuery(request.query)}`}`,
-      secrets,
-    ),
-    headers: maskHeaders(new Headers(request.headers)),
-    body: maskSecrets(JSON.stringify(maskBody(request.body ?? "")), secrets),
-  }
-}
-
-const logged = (
+/** Runs until the deadline; at its end, or when the caller is interrupted, the signal ends the connection. */
+const beforeDeadline = <A>(
   request: ExchangeRequest,
-  secrets: ReadonlyArray<string>,
-  exchange: Effect.Effect<ExchangeResponse, ExchangeFailed>,
-) =>
-  Effect.gen(function* () {
-    const began = yield* Clock.currentTimeMillis
-    const log = Effect.fnUntraced(function* (outcome: Readonly<Record<string, unknown>>) {
-      const durationMs = (yield* Clock.currentTimeMillis) - began
-      yield* Effect.logDebug("HTTP exchange", { ...describeRequest(request, secrets), ...outcome, durationMs })
-    })
-    return yield* exchange.pipe(
-      Effect.tap(({ status, headers, text }) =>
-        log({
-          status,
-          responseHeaders: maskSecrets(JSON.stringify(maskHeaders(headers)), secrets),
-          responseBody: maskSecrets(JSON.stringify(maskBody(text)), secrets),
-        }),
-      ),
-      Effect.tapError((failure) => log({ failure: failure.kind, applied: failure.applied })),
-    )
-  }).pipe(Effect.provideService(References.MinimumLogLevel, "Debug"))
+  run: (signal: AbortSignal) => Promise<A>,
+): Effect.Effect<A, ExchangeFailed> =>
+  Effect.tryPromise({
+    try: run,
+    catch: (failure) => (failure instanceof ExchangeFailed ? failure : failureOf(request, failure)),
+  }).pipe(Effect.timeoutOrElse({ duration: request.timeoutMs, orElse: () => Effect.fail(failed(request, "timeout")) }))
 
 /**
  * Sends one exchange; the only place that talks HTTP to other systems.
@@ -246,7 +184,7 @@ const logged = (
  * @fails {ExchangeFailed} on no connection, a connection lost, the deadline, an answer too large, or any 3xx answer
  */
 export const send = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, ExchangeFailed> =>
-  request.debug === undefined ? sendQuietly(request) : logged(request, request.debug.secrets, sendQuietly(request))
+  beforeDeadline(request, (signal) => exchangeOnce(request, signal))
 
 /** An answer whose body is read as it comes. */
 export interface ExchangeStream {
@@ -263,10 +201,8 @@ export interface ExchangeStream {
 export const sendStreaming = Effect.fnUntraced(function* (request: ExchangeRequest) {
   const connection = new AbortController()
   yield* Effect.addFinalizer(() => Effect.sync(() => connection.abort()))
-  const response = yield* Effect.tryPromise({
-    try: () => open(request, connection.signal),
-    catch: (failure) => failureOf(request, failure),
-  }).pipe(Effect.timeoutOrElse({ duration: request.timeoutMs, orElse: () => Effect.fail(failed(request, "timeout")) }))
+  // The connection outlives the headers' deadline, so it is the scope's own signal that ends it.
+  const response = yield* beforeDeadline(request, () => open(request, connection.signal))
   if (isRedirect(response.status)) return yield* failed(request, "redirected")
   const { status, headers, body } = response
   const chunks: Stream.Stream<Uint8Array, ExchangeFailed> =

@@ -1,4 +1,4 @@
-import { isSecretParameter, REDACTED } from "./secrets.ts"
+import { isSecretParameter, MASK } from "../secret_mask.ts"
 
 /** What an address of a media file may be. */
 export interface MediaUrlPolicy {
@@ -91,7 +91,7 @@ const withQuery = (url: string, pairs: ReadonlyArray<QueryPair>): string => {
 export const maskUrl = (url: string): string =>
   withQuery(
     url,
-    queryPairs(url).map(([name, value]) => [name, isSecretParameter(name, value) ? REDACTED : value]),
+    queryPairs(url).map(([name, value]) => [name, isSecretParameter(name, value) ? MASK : value]),
   )
 
 /** Only the marks of the well-known signers: leaving out more could make two files look like one. */

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createScheduler, type SchedulerOptions } from "../../bootstrap/scheduler.ts"
+import { MASK } from "../../domain/secret_mask.ts"
 import { type FakeAgent, reply, startFakeAgent } from "../support/fake_agent.ts"
 
 const TOKEN = "s3cr3t-token-value"
@@ -86,7 +87,7 @@ describe("logging", () => {
     const everything = JSON.stringify(lines) + errors + journal
     for (const secret of [TOKEN, PASSWORD, btoa(`proxy:${PASSWORD}`), "in-the-environment", "in-the-template"])
       expect(everything).not.toContain(secret)
-    expect(JSON.stringify(lines)).toContain("***")
+    expect(JSON.stringify(lines)).toContain(MASK)
     await rm(folder, { recursive: true })
   })
 

@@ -161,6 +161,6 @@ describe("secrets", () => {
       JSON.stringify(error),
     ])
       expect(text).not.toContain(TOKEN)
-    expect(error["body"]).toBe("bad token ***")
+    expect(error["body"]).toBe("bad token <redacted>")
   })
 })

@@ -9,7 +9,8 @@ import {
   type ProbeAnswer,
 } from "../../../domain/media/media_graph_port.ts"
 import { secretsInUrl } from "../../../domain/media/media_url.ts"
-import { makeScrub, REDACTED, type Scrub } from "../../../domain/media/secrets.ts"
+import { makeScrub, type Scrub } from "../../../domain/media/secrets.ts"
+import { MASK } from "../../../domain/secret_mask.ts"
 import { type ExchangeFailed, send } from "../http_exchange.ts"
 import * as wire from "./wire.ts"
 import * as answers from "./wire_answers.ts"
@@ -141,7 +142,7 @@ const make = (options: HttpGraphOptions) => {
     // Its length is the only thing the real token adds to what is shown; without one, a masked one stands in.
     preview: (call) =>
       Effect.flatMap(
-        Effect.orElseSucceed(options.accessToken, () => Redacted.make(REDACTED)),
+        Effect.orElseSucceed(options.accessToken, () => Redacted.make(MASK)),
         (token) => wire.preview(call, address, token, { placement, targetBytesMax }),
       ),
     probe: ({ method, path, parameters }) => {

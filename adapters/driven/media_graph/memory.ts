@@ -4,7 +4,8 @@ import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import { secretsInUrl } from "../../../domain/media/media_url.ts"
 import { parametersOf } from "../../../domain/media/parameters.ts"
-import { makeScrub, REDACTED, type Scrub } from "../../../domain/media/secrets.ts"
+import { makeScrub, type Scrub } from "../../../domain/media/secrets.ts"
+import { MASK } from "../../../domain/secret_mask.ts"
 import type { GraphModel, ModelCall } from "./graph_model.ts"
 import * as wire from "./wire.ts"
 import * as answers from "./wire_answers.ts"
@@ -36,7 +37,7 @@ const make = (model: GraphModel, targetBytesMax: number) => {
   })
 
   const preview: MediaGraphPort["Service"]["preview"] = (call) =>
-    wire.preview(call, ADDRESS, Redacted.make(REDACTED), { placement: PLACEMENT, targetBytesMax })
+    wire.preview(call, ADDRESS, Redacted.make(MASK), { placement: PLACEMENT, targetBytesMax })
 
   return MediaGraphPort.of({
     createContainer: Effect.fnUntraced(function* (call) {

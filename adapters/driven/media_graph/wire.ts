@@ -7,7 +7,7 @@ import type { GraphOperation } from "../../../domain/media/graph_failure.ts"
 import type { CreationCall, RequestPreview } from "../../../domain/media/media_graph_port.ts"
 import { maskUrl } from "../../../domain/media/media_url.ts"
 import { parametersOf } from "../../../domain/media/parameters.ts"
-import { REDACTED } from "../../../domain/media/secrets.ts"
+import { MASK } from "../../../domain/secret_mask.ts"
 
 /** How parameters and token travel. The seed's way is the query; the graph accepts the others as well. */
 export interface Placement {
@@ -89,7 +89,7 @@ const masked = (call: CreationCall): CreationCall => {
   return { ...call, container: container as unknown as Container }
 }
 
-const shown = (encoded: string): string => encoded.replaceAll(encodeComponent(REDACTED), REDACTED)
+const shown = (encoded: string): string => encoded.replaceAll(encodeComponent(MASK), MASK)
 
 /** What {@link creation} would send, secrets masked. @fails {RequestTargetTooLong} as it does */
 export const preview = Effect.fnUntraced(function* (
@@ -100,7 +100,7 @@ export const preview = Effect.fnUntraced(function* (
 ) {
   const real = yield* creation(call, address, token, options)
   const free = { ...options, targetBytesMax: Number.POSITIVE_INFINITY }
-  const request = yield* creation(masked(call), address, Redacted.make(REDACTED), free)
+  const request = yield* creation(masked(call), address, Redacted.make(MASK), free)
   const seen: RequestPreview = {
     method: "POST",
     target: shown(targetOf(request)),

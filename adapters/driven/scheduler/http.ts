@@ -1,7 +1,8 @@
 import { Effect, Layer, Redacted, Semaphore, Stream } from "effect"
 import * as errors from "../../../domain/scheduler/errors.ts"
 import { SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
-import { maskSecrets } from "../exchange_mask.ts"
+import { makeSecretMask } from "../../../domain/secret_mask.ts"
+import { sendLogged } from "../exchange_log.ts"
 import {
   type ExchangeFailed,
   type ExchangeRequest,
@@ -92,7 +93,8 @@ const makeTransport = (
   slots: Semaphore.Semaphore,
 ): Transport => {
   const headers = headersOf(address, token)
-  const secrets = [token, address.authorization ?? ""]
+  const mask = makeSecretMask([token, address.authorization ?? ""])
+  const sent = (described: ExchangeRequest) => (options.debug === true ? sendLogged(described, mask) : send(described))
   const deadline = ({ method, waitMs }: WireRequest): number =>
     method === "GET"
       ? // A blocking query may be held a sixteenth longer than asked.
@@ -104,7 +106,6 @@ const makeTransport = (
     headers,
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(address.unixSocket === undefined ? {} : { unixSocket: address.unixSocket }),
-    ...(options.debug === true ? { debug: { secrets } } : {}),
   }
   const exchange = (request: WireRequest): ExchangeRequest => {
     const { method, path, query, body } = request
@@ -112,14 +113,14 @@ const makeTransport = (
     return body === undefined ? asked : { ...asked, headers: headersWithBody, body }
   }
   /** Waiting requests (blocking queries, streams) take no slot: a few of them would hold up everything else. */
-  const limited = (request: WireRequest, sent: Effect.Effect<ExchangeResponse, ExchangeFailed>) =>
-    request.waitMs > 0 ? sent : slots.withPermit(sent)
+  const limited = (request: WireRequest, answer: Effect.Effect<ExchangeResponse, ExchangeFailed>) =>
+    request.waitMs > 0 ? answer : slots.withPermit(answer)
 
   return {
     endpoint: address.unixSocket === undefined ? address.url : `unix://${address.unixSocket}`,
-    mask: (text) => maskSecrets(text, secrets),
+    mask: mask.text,
     send: (request) =>
-      Effect.mapBoth(limited(request, send(exchange(request))), {
+      Effect.mapBoth(limited(request, sent(exchange(request))), {
         onSuccess: ({ status, text, headers }) => ({ status, text, index: headers.get("x-nomad-index") }),
         onFailure: (failure) => failureOf(request, failure),
       }),
