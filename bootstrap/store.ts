@@ -3,7 +3,7 @@ import * as memoryPublishing from "../adapters/driven/publish_journal/memory.ts"
 import * as memoryRecords from "../adapters/driven/record_repository/memory.ts"
 import * as memoryRestarts from "../adapters/driven/restart_journal/memory.ts"
 import type { PublishJournal } from "../domain/media/publish_journal.ts"
-import type { RecordRepository } from "../domain/records/record_repository.ts"
+import { RecordRepository } from "../domain/records/record_repository.ts"
 import type { RestartJournal } from "../domain/scheduler/restart_journal.ts"
 import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 import { type Config, sqlitePath } from "./config.ts"
@@ -29,11 +29,19 @@ export const storeOf = (store: StoreChoice): Store => {
     return Layer.unwrap(
       Effect.promise(async () => {
         const records = await import("../adapters/driven/record_repository/sqlite.ts")
+        const { remembering } = await import("../adapters/driven/record_repository/remembering.ts")
         const restarts = await import("../adapters/driven/restart_journal/sqlite.ts")
         const publishing = await import("../adapters/driven/publish_journal/sqlite.ts")
         const database = await import("../adapters/driven/sqlite_database.ts")
+        const remembered = Layer.effect(
+          RecordRepository,
+          Effect.gen(function* () {
+            const { version } = yield* database.SqliteDatabase
+            return remembering(yield* RecordRepository, version)
+          }),
+        )
         return Layer.provide(
-          Layer.mergeAll(records.layer, restarts.layer, publishing.layer),
+          Layer.mergeAll(Layer.provide(remembered, records.layer), restarts.layer, publishing.layer),
           database.layer({ path: store.sqlite }),
         )
       }),

@@ -5,6 +5,7 @@ import { Context, Effect, Layer } from "effect"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { groupCommit } from "./sqlite_group_commit.ts"
 
+/** Which file, and how patient its writers are. */
 export interface SqliteOptions {
   /** The database file; created with mode 0600, its folder with 0700. */
   readonly path: string
@@ -34,6 +35,12 @@ export class SqliteDatabase extends Context.Service<
      * @fails {StoreUnavailable} when SQLite refuses, or another process keeps the file locked
      */
     readonly write: <A>(work: (db: DatabaseSync) => A) => Effect.Effect<A, StoreUnavailable>
+    /**
+     * A text that is another one after every write to the file, by this process or any other; read while it is called.
+     *
+     * @fails {StoreUnavailable} when SQLite refuses
+     */
+    readonly version: () => Effect.Effect<string, StoreUnavailable>
   }
 >()("portolan/adapters/driven/SqliteDatabase") {}
 
@@ -58,6 +65,10 @@ const open = (path: string, lockTimeoutMs: number): DatabaseSync => {
   }
   return db
 }
+
+// `data_version` counts the commits of other connections, `total_changes` the rows that this one wrote.
+// @see sqlite.org/pragma.html#pragma_data_version and sqlite.org/c3ref/total_changes.html
+const VERSION = "SELECT data_version || '.' || total_changes() AS version FROM pragma_data_version"
 
 /** True for what SQLite or the file system refused; anything else thrown is a defect of the program. */
 const isRefusal = (failure: unknown): failure is Error =>
@@ -92,7 +103,8 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
       const db = yield* attempt(() => open(path, lockTimeoutMs))
       yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
 
-      const queue = yield* attempt(() => groupCommit(db, lockTimeoutMs))
+      const fork = Effect.runForkWith(yield* Effect.context<never>())
+      const queue = yield* attempt(() => groupCommit(db, { lockTimeoutMs, fork }))
       const write = <A>(work: (db: DatabaseSync) => A): Effect.Effect<A, StoreUnavailable> =>
         Effect.callback<A, StoreUnavailable>((resume) => {
           queue({
@@ -104,6 +116,11 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
       // The queue is first in, first out: once an empty write has ended, so have all before it.
       yield* Effect.addFinalizer(() => Effect.ignore(write(() => undefined)))
 
-      return SqliteDatabase.of({ read: (work) => attempt(() => work(db)), write })
+      const version = yield* attempt(() => db.prepare(VERSION))
+      return SqliteDatabase.of({
+        read: (work) => attempt(() => work(db)),
+        write,
+        version: () => attempt(() => String(version.get()?.["version"])),
+      })
     }),
   )

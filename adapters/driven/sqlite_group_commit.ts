@@ -1,18 +1,23 @@
 import type { DatabaseSync } from "node:sqlite"
+import { Duration, Effect, Schedule } from "effect"
 
 /** One write: runs inside the shared transaction, and learns how it ended only after the COMMIT. */
 export interface Job {
+  /** Synchronous, opens no transaction of its own, and is undone alone when it throws. */
   readonly work: () => unknown
+  /** Told what `work` returned, once that is on disk. */
   readonly committed: (value: unknown) => void
+  /** Told why nothing of `work` is in the file. */
   readonly failed: (failure: unknown) => void
 }
 
 /** Pause between two attempts for the write lock; the event loop serves reads meanwhile. */
-const LOCK_PAUSE_MS = 5
+const LOCK_PAUSE = Duration.millis(5)
 
+/** Primary result code of "somebody else holds the lock" (sqlite.org/rescode.html#busy). */
 const SQLITE_BUSY = 5
 
-/** Primary result code, or the text where a runtime gives no code. */
+/** Judged by the result code, or by the text where a runtime gives no code. */
 const isBusy = (failure: unknown): boolean =>
   failure instanceof Error &&
   ("errcode" in failure && typeof failure.errcode === "number"
@@ -21,25 +26,17 @@ const isBusy = (failure: unknown): boolean =>
 
 type Outcome = { readonly value: unknown } | { readonly failure: unknown }
 
-/**
- * Group commit: the writes of one turn of the event loop share one transaction, hence one fsync.
- *
- * Each job has its own savepoint, so one that fails is undone alone. A turn runs without a break from BEGIN to COMMIT,
- * nothing else on this thread sees a state between.
- *
- * @param lockTimeoutMs how long a write waits for another process that holds the file's write lock, milliseconds
- * @returns the function that queues a job
- */
-export const groupCommit = (db: DatabaseSync, lockTimeoutMs: number): ((job: Job) => void) => {
-  const begin = db.prepare("BEGIN IMMEDIATE")
+const endOfTurn = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+/** Runs the jobs in the transaction that has just begun, and commits it. Nothing else on this thread runs meanwhile. */
+const transactionOf = (db: DatabaseSync) => {
   const commit = db.prepare("COMMIT")
   const rollback = db.prepare("ROLLBACK")
   const savepoint = db.prepare("SAVEPOINT job")
   const release = db.prepare("RELEASE job")
   const undo = db.prepare("ROLLBACK TO job")
-
-  let queue: Array<Job> = []
-  let waitingSince: number | undefined
 
   const runAlone = (job: Job): Outcome => {
     savepoint.run()
@@ -48,7 +45,7 @@ export const groupCommit = (db: DatabaseSync, lockTimeoutMs: number): ((job: Job
       release.run()
       return { value }
     } catch (failure) {
-      // A full disk or a broken file ends the whole transaction at once: then every job of the turn shares this failure.
+      // SQLite ends the whole transaction when the file is broken: then every job of the turn shares this failure.
       if (!db.isTransaction) throw failure
       undo.run()
       release.run()
@@ -56,48 +53,68 @@ export const groupCommit = (db: DatabaseSync, lockTimeoutMs: number): ((job: Job
     }
   }
 
-  const runTogether = (batch: ReadonlyArray<Job>): ReadonlyArray<Outcome> => {
+  /** @returns why nothing was written; SQLite may have ended the transaction itself */
+  const undoAll = (failure: unknown): unknown => {
+    try {
+      if (db.isTransaction) rollback.run()
+      return failure
+    } catch (second) {
+      return second
+    }
+  }
+
+  return (batch: ReadonlyArray<Job>): ReadonlyArray<Outcome> => {
     try {
       const outcomes = batch.map(runAlone)
       commit.run()
       return outcomes
-    } catch (failure) {
-      try {
-        rollback.run()
-      } catch {
-        // SQLite has ended the transaction itself; the failure to report is the first one.
-      }
+    } catch (thrown) {
+      const failure = undoAll(thrown)
       return batch.map(() => ({ failure }))
     }
   }
+}
+
+export interface GroupCommitOptions {
+  /** How long a write waits for another process that holds the file's write lock, milliseconds. */
+  readonly lockTimeoutMs: number
+  /** Runs a turn in the background. */
+  readonly fork: (turn: Effect.Effect<void>) => unknown
+}
+
+/**
+ * Group commit: the writes of one turn of the event loop share one transaction, hence one fsync.
+ *
+ * Each job has its own savepoint, so one that fails is undone alone.
+ *
+ * @param db an open database; its statements are prepared here, once
+ * @returns the function that queues a job
+ */
+export const groupCommit = (db: DatabaseSync, { lockTimeoutMs, fork }: GroupCommitOptions): ((job: Job) => void) => {
+  const begin = db.prepare("BEGIN IMMEDIATE")
+  const runTogether = transactionOf(db)
+  let queue: Array<Job> = []
 
   const finish = (run: (batch: ReadonlyArray<Job>) => ReadonlyArray<Outcome>): void => {
     const batch = queue
     queue = []
-    waitingSince = undefined
-    const outcomes = run(batch)
-    outcomes.forEach((outcome, at) => {
+    run(batch).forEach((outcome, at) => {
       if ("value" in outcome) batch[at]?.committed(outcome.value)
       else batch[at]?.failed(outcome.failure)
     })
   }
 
-  const turn = (): void => {
-    try {
-      begin.run()
-    } catch (failure) {
-      const waitedMs = performance.now() - (waitingSince ?? 0)
-      if (isBusy(failure) && waitedMs < lockTimeoutMs) setTimeout(turn, LOCK_PAUSE_MS)
-      else finish((batch) => batch.map(() => ({ failure })))
-      return
-    }
-    finish(runTogether)
-  }
+  const locked = Effect.retry(Effect.try({ try: () => begin.run(), catch: (failure) => failure }), {
+    while: isBusy,
+    schedule: Schedule.upTo(Schedule.spaced(LOCK_PAUSE), { duration: lockTimeoutMs }),
+  })
+  const turn = Effect.match(Effect.andThen(endOfTurn, locked), {
+    onSuccess: () => finish(runTogether),
+    onFailure: (failure) => finish((batch) => batch.map(() => ({ failure }))),
+  })
 
   return (job) => {
     queue.push(job)
-    if (waitingSince !== undefined) return
-    waitingSince = performance.now()
-    setImmediate(turn)
+    if (queue.length === 1) fork(turn)
   }
 }
