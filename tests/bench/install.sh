@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# What the benchmarks need beside the product, kept out of its own dependencies: wrk, and Fastify as a peer.
-# Prints the folder that holds the peer.
+# What the benchmarks need beside the product, kept out of its own dependencies: wrk, the peers' packages, and, where Go
+# and a C compiler are, the peer written in Go. Prints the folder that holds the peers, ready to start.
 set -euo pipefail
-peers="${XDG_CACHE_HOME:-$HOME/.cache}/portolan-bench"
+here="$(cd "$(dirname "$0")" && pwd)"
+work="${XDG_CACHE_HOME:-$HOME/.cache}/portolan-bench"
+
 if ! command -v wrk >/dev/null; then
   if command -v apt-get >/dev/null; then
     { apt-get update -qq && apt-get install -y -qq wrk; } >&2
@@ -11,8 +13,19 @@ if ! command -v wrk >/dev/null; then
     exit 1
   fi
 fi
-mkdir -p "$peers"
-if [ ! -d "$peers/node_modules/@fastify/jwt" ]; then
-  (cd "$peers" && npm init -y >/dev/null && npm install --no-audit --no-fund --loglevel=error fastify@5.12.8 @fastify/jwt@10.2.8) >&2
+
+mkdir -p "$work"
+cp -R "$here/peers/." "$work"
+cd "$work"
+if ! cmp -s package.json node_modules/installed.json; then
+  npm install --no-audit --no-fund --no-package-lock --loglevel=error >&2
+  cp package.json node_modules/installed.json
 fi
-echo "$peers"
+
+rm -f gin/server
+if ! command -v go >/dev/null; then
+  echo "Peer gin: skipped, Go is not installed" >&2
+elif ! (cd gin && CGO_ENABLED=1 go build -o server .) >&2; then
+  echo "Peer gin: skipped, it did not build" >&2
+fi
+echo "$work"
