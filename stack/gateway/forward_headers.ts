@@ -1,8 +1,7 @@
-import type { HeaderLine, HeaderLines } from "../../adapters/driving/http_server/header_lines.ts"
 import { cookieNames } from "../../domain/gateway/cookies.ts"
-import { type GatewayRequest, headerValues, withoutCookies } from "../../domain/gateway/gateway_request.ts"
+import { type GatewayRequest, headerValue, headerValues, withoutCookies } from "../../domain/gateway/gateway_request.ts"
 import { isIdentityHeader } from "../../domain/gateway/identity_headers.ts"
-import type { Verdict } from "../../domain/gateway/verdict.ts"
+import type { Header, Verdict } from "../../domain/gateway/verdict.ts"
 
 /** Headers of one connection, not of the message (RFC 9110 section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -35,7 +34,8 @@ const namesIn = (connection: string): ReadonlyArray<string> =>
 /** Says who passed the message on (RFC 9110 section 7.6.3). */
 const VIA = ["via", "1.1 portolan"] as const
 
-const NONE: ReadonlyArray<string> = []
+/** Methods whose requests say that they have no body (RFC 9110 section 8.6). */
+const WANTS_LENGTH = /^(POST|PUT|PATCH)$/
 
 /** Where a request came in. */
 export interface Arrival {
@@ -54,17 +54,19 @@ export const upstreamHeaders = (
   request: GatewayRequest,
   verdict: Extract<Verdict, { kind: "forward" }>,
   { clientAddress, publicUrl, upstreamHost }: Arrival,
-): Array<HeaderLine> => {
-  const sent: Array<HeaderLine> = [["host", upstreamHost]]
+): Array<Header> => {
+  const sent: Array<Header> = [["host", upstreamHost]]
   const hop = headerValues(request, "connection").flatMap(namesIn)
   for (const [name, value] of request.headers) {
     if (HOP_BY_HOP.has(name) || isGatewaysOwn(name) || hop.includes(name)) continue
     if (name === "authorization" && !verdict.keepAuthorization) continue
-    // The body is framed anew.
-    if (name === "content-length") continue
     const passed = name === "cookie" ? withoutCookies(value, Object.values(cookieNames(publicUrl))) : value
     if (passed !== undefined) sent.push([name, passed])
   }
+  // The body keeps its framing: the length it came with, or chunks of our own.
+  if (headerValue(request, "transfer-encoding") !== undefined) sent.push(["transfer-encoding", "chunked"])
+  else if (WANTS_LENGTH.test(request.method) && headerValue(request, "content-length") === undefined)
+    sent.push(["content-length", "0"])
   const scheme = publicUrl.indexOf("://")
   sent.push(
     VIA,
@@ -76,16 +78,20 @@ export const upstreamHeaders = (
   return sent
 }
 
-/** The upstream's headers as the gateway's: nothing of its connection, and no cookies named like ours. */
-export const clientHeaders = (given: HeaderLines, publicUrl: string): Array<HeaderLine> => {
-  const hop = namesIn(given.get("connection") ?? "")
-  const ours = given.get("set-cookie") === null ? NONE : Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
-  const isOurs = (cookie: string) => ours.some((name) => cookie.trimStart().startsWith(name))
-  const passed: Array<HeaderLine> = given
-    .lines()
-    .filter(
-      ([name, value]) => !(HOP_BY_HOP.has(name) || hop.includes(name) || (name === "set-cookie" && isOurs(value))),
-    )
-  passed.push(VIA)
-  return passed
+/**
+ * The upstream's headers as the gateway's: nothing of its connection, and no cookies named like ours.
+ *
+ * @param status of the answer; one of 204 has no length (RFC 9110 section 8.6)
+ */
+export const clientHeaders = (given: ReadonlyArray<Header>, status: number, publicUrl: string): Array<Header> => {
+  const hop = given.flatMap(([name, value]) => (name === "connection" ? namesIn(value) : []))
+  const ours = Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
+  const passed = given.filter(
+    ([name, value]) =>
+      !HOP_BY_HOP.has(name) &&
+      !hop.includes(name) &&
+      !(name === "content-length" && status === 204) &&
+      !(name === "set-cookie" && ours.some((each) => value.trimStart().startsWith(each))),
+  )
+  return [...passed, VIA]
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http"
 import { answerControl, isControl } from "../control.ts"
+import { headerLines } from "../header_lines.ts"
 
 /** Characters of a body repeated in the answer. */
 const ECHOED_MAX = 64 * 1024
@@ -15,9 +16,6 @@ export interface Echo {
   readonly length: number
   readonly body: string
 }
-
-const pairs = (raw: ReadonlyArray<string>): Array<readonly [string, string]> =>
-  Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at]?.toLowerCase() ?? "", raw[2 * at + 1] ?? ""] as const)
 
 /** The upstream: answers every request with what it received, and counts. */
 export const echoServer = (controlSecret: string): Server => {
@@ -37,7 +35,7 @@ export const echoServer = (controlSecret: string): Server => {
       const echo: Echo = {
         path: request.url ?? "",
         method: request.method ?? "",
-        headers: pairs(request.rawHeaders),
+        headers: headerLines(request.rawHeaders),
         length,
         body: Buffer.concat(chunks).toString("utf8", 0, ECHOED_MAX),
       }

@@ -3,7 +3,7 @@ import type { Server } from "node:http"
 import { Layer, ManagedRuntime } from "effect"
 import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
 import { askControl } from "../../stack/control.ts"
-import { startGateway } from "../../stack/gateway/gateway_server.ts"
+import { gatewayServer } from "../../stack/gateway/gateway_server.ts"
 import { policyPorts } from "../../stack/gateway/policy_ports.ts"
 import { listen } from "../../stack/loopback.ts"
 import { echoServer } from "../../stack/upstream/echo_server.ts"
@@ -33,14 +33,13 @@ export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", up
   // The public address is known once a port is taken.
   const known = { ...settings, publicUrl: "http://127.0.0.1" }
   const log: Array<Readonly<Record<string, unknown>>> = []
-  const gateway = startGateway(await runtime.context(), {
+  const gateway = gatewayServer(await runtime.context(), {
     settings: known,
     upstreamUrl,
     controlSecret: CONTROL,
-    port: 0,
     log: (entry) => void log.push(entry),
   })
-  const url = `http://127.0.0.1:${gateway.port}`
+  const url = await serveOn(gateway)
   known.publicUrl = url
   return {
     url,
@@ -51,7 +50,8 @@ export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", up
       return report.hits
     },
     stop: async () => {
-      await gateway.stop()
+      gateway.closeAllConnections()
+      gateway.close()
       behind?.closeAllConnections()
       behind?.close()
       await runtime.dispose()

@@ -1,7 +1,6 @@
 // Bodies of the upstream's answers: large ones, slow readers, and what breaks off on the way (RFC 9112 section 8).
 import { afterEach, describe, expect, test } from "bun:test"
 import { randomBytes } from "node:crypto"
-import { upstreamPool } from "../../stack/gateway/upstream_pool.ts"
 import { valuesOf } from "./http_messages.ts"
 import { answering, closeAll, eventually, GET, gatewayBefore, ok, type Peer, rawUpstream, request } from "./raw_peer.ts"
 
@@ -69,20 +68,6 @@ test.each(FRAMINGS)("a client that reads nothing holds the upstream up: %s", asy
   await client.untilClosed()
   const answer = await client.answer()
   expect([answer.complete, Bun.hash(answer.body)]).toEqual([true, Bun.hash(body)])
-})
-
-test("an answer that nobody reads is held up before it is kept", async () => {
-  const upstream = await bodyUpstream("HTTP/1.1 200 OK\r\n\r\n", randomBytes(32 * MB))
-  const pool = upstreamPool(upstream.url)
-  const { body } = await pool.exchange({ method: "GET", target: "/", headers: [], body: null, length: undefined })
-  const peer = await upstream.connection(0)
-  await eventually(() => peer.streamed > MB)
-  await peer.untilStalled()
-  // Only the system's buffers of one connection.
-  expect(peer.streamed).toBeLessThan(AHEAD_MAX / 2)
-  await (body as ReadableStream<Uint8Array>).cancel()
-  await peer.untilClosed()
-  pool.close()
 })
 
 describe("an answer that breaks off never looks whole:", () => {

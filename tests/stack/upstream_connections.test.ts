@@ -1,6 +1,5 @@
 // The connections to the upstream: which are kept, what goes over a kept one, and what is asked again.
 import { afterEach, describe, expect, test } from "bun:test"
-import { type UpstreamPool, upstreamPool } from "../../stack/gateway/upstream_pool.ts"
 import { probePort } from "../../stack/loopback.ts"
 import { answering, closeAll, eventually, GET, gatewayBefore, ok, type Peer, rawUpstream, request } from "./raw_peer.ts"
 
@@ -225,69 +224,3 @@ test("nobody listens: 502, until somebody does", async () => {
   expect((await ask(GET)).body.toString()).toBe("hello")
 })
 
-describe("a kept connection owes nothing to the exchange before:", () => {
-  const get = { method: "GET", target: "/", headers: [], body: null, length: undefined } as const
-  const BODY = "a".repeat(70_000)
-  const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n`
-
-  /** An answer that has come whole, of which nothing was read yet; what follows on its connection is the script's. */
-  const unread = async (script: (peer: Peer) => unknown) => {
-    let delivered = false
-    const upstream = await rawUpstream(async (peer, at) => {
-      if (at === 0) {
-        await peer.message(0)
-        await peer.send(HEAD)
-        await eventually(() => delivered)
-        await peer.stream(Buffer.from(BODY))
-        await peer.message(1)
-      } else await peer.message(0)
-      await script(peer)
-    })
-    const pool = upstreamPool(upstream.url)
-    const { body } = await pool.exchange(get)
-    delivered = true
-    const peer = await upstream.connection(0)
-    await eventually(() => peer.streamed === BODY.length)
-    await Bun.sleep(20)
-    return { pool, body: body as ReadableStream<Uint8Array> }
-  }
-
-  /** The answer to a GET; fails when none comes. */
-  const next = (pool: UpstreamPool) =>
-    Promise.race([
-      pool.exchange(get),
-      Bun.sleep(1_000).then(() => {
-        throw new Error("The kept connection is deaf")
-      }),
-    ])
-
-  test("an answer read late leaves it able to hear the next", async () => {
-    const { pool, body } = await unread((peer) => peer.send(ok("next")))
-    expect((await new Response(body).text()).length).toBe(BODY.length)
-    const answer = await next(pool)
-    expect(Buffer.from(answer.body as Uint8Array).toString()).toBe("next")
-    pool.close()
-  })
-
-  test("an answer still unread leaves it able to hear the next", async () => {
-    const { pool, body } = await unread((peer) => peer.send(ok("next")))
-    const answer = await next(pool)
-    expect(Buffer.from(answer.body as Uint8Array).toString()).toBe("next")
-    expect((await new Response(body).text()).length).toBe(BODY.length)
-    pool.close()
-  })
-
-  test("an answer given up late does not cut the next off", async () => {
-    const givenUp = Promise.withResolvers<void>()
-    const { pool, body } = await unread(async (peer) => {
-      await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n", "half")
-      await givenUp.promise
-      await peer.send("half")
-    })
-    const answer = await next(pool)
-    await body.cancel()
-    givenUp.resolve()
-    expect(await new Response(answer.body).text()).toBe("halfhalf")
-    pool.close()
-  })
-})
