@@ -48,7 +48,11 @@ export const gatewayServer = (
       return answerControl(incoming, outgoing, { service: "gateway", pid: process.pid, hits })
     hits++
     const startedAt = performance.now()
-    const request = { method: incoming.method ?? "", rawTarget: incoming.url ?? "", headers: headerLines(incoming.rawHeaders) }
+    const request = {
+      method: incoming.method ?? "",
+      rawTarget: incoming.url ?? "",
+      headers: headerLines(incoming.rawHeaders),
+    }
     outgoing.once("close", () =>
       log({
         method: request.method,

@@ -23,11 +23,11 @@ const LAWS: ReadonlyArray<Law> = [
   {
     room: /^adapters\/driving\//,
     files: /^(domain|application|adapters\/driving)\//,
-    packages: /^(bun|effect|elysia|@elysiajs\/\w+|typebox|undici|swagger-ui-dist|node:[\w/]+)(\/|$)/,
+    packages: /^(effect|elysia|@elysiajs\/\w+|typebox|swagger-ui-dist|node:[\w/]+)(\/|$)/,
   },
   {
     room: /^stack\//,
-    files: /^(domain|application|adapters\/driven|adapters\/driving\/http_server|stack)\//,
+    files: /^(domain|application|adapters\/driven|stack)\//,
     packages: /./,
   },
   { room: /^bootstrap\//, files: /^(domain|application|adapters|bootstrap|stack)\/|^package\.json$/, packages: /./ },
@@ -44,12 +44,33 @@ const HOMES: ReadonlyArray<{ readonly packages: RegExp; readonly home: RegExp }>
     home: /^(adapters\/driven\/token_verifier\/jose(_\w+)?|bootstrap\/demo_realm|stack\/[\w/]+)\.ts$/,
   },
   { packages: /^(elysia|@elysiajs\/\w+)$/, home: /^(adapters\/driving\/http|bootstrap|stack)\// },
-  { packages: /^undici\//, home: /^adapters\/driving\/http_server\/llhttp\.ts$/ },
-  { packages: /^bun$/, home: /^(adapters\/driving\/http_server\/http_server\.ts$|stack\/|bootstrap\/)/ },
+  { packages: /^bun$/, home: /^(stack|bootstrap)\// },
   { packages: /^oidc-provider$/, home: /^stack\// },
 ]
 
 const resolved = (from: string, module: string): string => posix.join(posix.dirname(from), module)
+
+/** Files that import each other, directly or through others: each circle once, as `a -> b -> a`. */
+const circles = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> => {
+  const imports = new Map(
+    files.map((file) => [
+      file.path,
+      importsOf(file)
+        .filter((module) => module.startsWith("."))
+        .map((module) => resolved(file.path, module)),
+    ]),
+  )
+  const done = new Set<string>()
+  const found: Array<string> = []
+  const visit = (path: string, way: ReadonlyArray<string>): void => {
+    if (way.includes(path)) found.push([...way.slice(way.indexOf(path)), path].join(" -> "))
+    if (way.includes(path) || done.has(path)) return
+    for (const next of imports.get(path) ?? []) visit(next, [...way, path])
+    done.add(path)
+  }
+  for (const path of imports.keys()) visit(path, [])
+  return found
+}
 
 /** Every import of `files` that the law forbids, as `file -> module`. */
 const breaches = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
@@ -94,12 +115,20 @@ describe("the dependency law", () => {
     ["adapters/driven/a/memory.ts", 'import { MongoClient } from "mongodb"'],
     ["adapters/driving/http/app.ts", 'import { x } from "../../driven/b/memory.ts"'],
     ["adapters/driving/cli/jobs.ts", 'import { Elysia } from "elysia"'],
-    ["adapters/driving/http_server/answer.ts", 'import type { Socket } from "bun"'],
-    ["adapters/driving/http/front.ts", 'const wasm = require("undici/lib/llhttp/llhttp-wasm.js")'],
+    ["adapters/driving/http/app.ts", 'import type { Socket } from "bun"'],
     ["stack/gateway.ts", 'import { x } from "../bootstrap/config.ts"'],
     ["elsewhere/a.ts", 'import { x } from "effect"'],
   ])("refuses in %s: %s", (path, text) => {
     expect(breaches([sourceFile(path, text)])).toHaveLength(1)
+  })
+
+  test("no files import each other in a circle", () => {
+    expect(circles(sourceFiles())).toEqual([])
+    const circle = [
+      sourceFile("domain/a.ts", 'import type { B } from "./b.ts"'),
+      sourceFile("domain/b.ts", 'export * from "./a.ts"'),
+    ]
+    expect(circles(circle)).toEqual(["domain/a.ts -> domain/b.ts -> domain/a.ts"])
   })
 
   test("does not read comments or strings as imports", () => {

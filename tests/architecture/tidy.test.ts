@@ -60,6 +60,20 @@ const BANS: ReadonlyArray<Ban> = [
   },
 ]
 
+const EXPORT = /^export (?:abstract )?(?:async )?(?:const|class|interface|type|function) (?!\{)(\w+)/
+
+/** Exports of the product without a docstring right above them. */
+const undocumented = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  files
+    .filter(({ path }) => !/^tests\/|_pb\.ts$/.test(path))
+    .flatMap(({ path, text }) => {
+      const lines = text.split("\n")
+      return lines.flatMap((line, at) => {
+        const name = EXPORT.exec(line)?.[1]
+        return name === undefined || lines[at - 1]?.trimEnd().endsWith("*/") ? [] : [`${path}: ${name}`]
+      })
+    })
+
 const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|manager|index)(_\w+)?\.ts$/
 const LINES_MAX = 350
 
@@ -104,6 +118,12 @@ describe("tidy", () => {
       (file) => file.text.split("\n").length > LINES_MAX && !/^tests\/|_pb\.ts$/.test(file.path),
     )
     expect(long.map((file) => file.path)).toEqual([])
+  })
+
+  test("every export says what it is", () => {
+    expect(undocumented(files)).toEqual([])
+    expect(undocumented([sourceFile("domain/a/a.ts", "export const a = 1")])).toEqual(["domain/a/a.ts: a"])
+    expect(undocumented([sourceFile("domain/a/a.ts", "/** One. */\nexport const a = 1")])).toEqual([])
   })
 
   test("no file is dead", () => {

@@ -223,4 +223,3 @@ test("nobody listens: 502, until somebody does", async () => {
   await rawUpstream(answering(ok("hello")), port)
   expect((await ask(GET)).body.toString()).toBe("hello")
 })
-
