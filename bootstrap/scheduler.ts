@@ -3,7 +3,7 @@ import { Context, Effect, Layer, ManagedRuntime, Redacted, References, Stream } 
 import type { TlsOptions } from "../adapters/driven/http_exchange.ts"
 import * as memoryJournal from "../adapters/driven/restart_journal/memory.ts"
 import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
-import { checkOptions, type HttpSchedulerOptions } from "../adapters/driven/scheduler/http.ts"
+import { checkOptions, type HttpSchedulerOptions } from "../adapters/driven/scheduler/http_options.ts"
 import * as jobs from "../application/scheduler/jobs.ts"
 import * as restarts from "../application/scheduler/restarts.ts"
 import { waitUntilRunning } from "../application/scheduler/wait_until_running.ts"

@@ -1,6 +1,7 @@
 import { Data } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 
+/** The operations of {@link SchedulerPort} that talk to the agent. */
 export type Operation =
   | "getDefinition"
   | "runJob"
@@ -96,77 +97,41 @@ export class SchedulerDenied extends Data.TaggedError("SchedulerDenied")<
   }
 }
 
-/** No such job, allocation or node. */
-export class SchedulerNotFound extends Data.TaggedError("SchedulerNotFound")<RefusedCall> {
-  readonly code = "SCHEDULER_NOT_FOUND"
-  override get message(): string {
-    return refusal(this)
+/** Base of the errors that carry the agent's refusal and nothing else. */
+const refusedCall = <const Tag extends string, const Code extends string>(tag: Tag, code: Code) =>
+  class extends Data.TaggedError(tag)<RefusedCall> {
+    readonly code = code
+    override get message(): string {
+      return refusal(this)
+    }
   }
-}
+
+/** No such job, allocation or node. */
+export class SchedulerNotFound extends refusedCall("SchedulerNotFound", "SCHEDULER_NOT_FOUND") {}
 
 /** The agent refuses the request as it is. */
-export class SchedulerRefused extends Data.TaggedError("SchedulerRefused")<RefusedCall> {
-  readonly code = "SCHEDULER_REFUSED"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class SchedulerRefused extends refusedCall("SchedulerRefused", "SCHEDULER_REFUSED") {}
 
 /** The job cannot be scaled while a deployment of it runs. */
-export class ActiveDeployment extends Data.TaggedError("ActiveDeployment")<RefusedCall> {
-  readonly code = "ACTIVE_DEPLOYMENT"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class ActiveDeployment extends refusedCall("ActiveDeployment", "ACTIVE_DEPLOYMENT") {}
 
 /** The job was changed since the index that the request insisted on. */
-export class JobIndexConflict extends Data.TaggedError("JobIndexConflict")<RefusedCall> {
-  readonly code = "JOB_INDEX_CONFLICT"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class JobIndexConflict extends refusedCall("JobIndexConflict", "JOB_INDEX_CONFLICT") {}
 
 /** The agent found the definition invalid. It says so with status 500; repeating is useless. */
-export class InvalidJob extends Data.TaggedError("InvalidJob")<RefusedCall> {
-  readonly code = "INVALID_JOB"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class InvalidJob extends refusedCall("InvalidJob", "INVALID_JOB") {}
 
 /** The servers have no leader now; nothing was changed, a later try may succeed. */
-export class NoLeader extends Data.TaggedError("NoLeader")<RefusedCall> {
-  readonly code = "NO_LEADER"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class NoLeader extends refusedCall("NoLeader", "NO_LEADER") {}
 
 /** The agent knows no way to this region. */
-export class NoRegion extends Data.TaggedError("NoRegion")<RefusedCall> {
-  readonly code = "NO_REGION"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class NoRegion extends refusedCall("NoRegion", "NO_REGION") {}
 
 /** Too many connections from here; the request was not read. */
-export class SchedulerRateLimited extends Data.TaggedError("SchedulerRateLimited")<RefusedCall> {
-  readonly code = "SCHEDULER_RATE_LIMITED"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class SchedulerRateLimited extends refusedCall("SchedulerRateLimited", "SCHEDULER_RATE_LIMITED") {}
 
 /** The agent, or a proxy before it, failed. */
-export class SchedulerFailed extends Data.TaggedError("SchedulerFailed")<RefusedCall> {
-  readonly code = "SCHEDULER_FAILED"
-  override get message(): string {
-    return refusal(this)
-  }
-}
+export class SchedulerFailed extends refusedCall("SchedulerFailed", "SCHEDULER_FAILED") {}
 
 /** A successful answer that does not have the promised shape; `body` is its beginning, at most 256 characters. */
 export class UnreadableAnswer extends Data.TaggedError("UnreadableAnswer")<RefusedCall & { readonly rule: string }> {
@@ -194,6 +159,25 @@ export type SchedulerError =
   | SchedulerRateLimited
   | SchedulerFailed
   | UnreadableAnswer
+
+/**
+ * True when the same call may succeed later, because the agent was out of reach, busy, failing or without a leader.
+ *
+ * An active deployment ends as well, but how long to wait for that is the rule of a restart.
+ */
+export const isPassing = (error: SchedulerError): boolean => {
+  switch (error._tag) {
+    case "SchedulerUnreachable":
+    case "SchedulerTimeout":
+    case "SchedulerConnectionLost":
+    case "NoLeader":
+    case "SchedulerRateLimited":
+    case "SchedulerFailed":
+      return true
+    default:
+      return false
+  }
+}
 
 /** Everything a restart can fail with: the first step, or the journal that has to be written before it. */
 export type RestartError = SchedulerError | StoreUnavailable

@@ -1,4 +1,6 @@
+import { isObject } from "../json_object.ts"
 import { InvalidSchedulerArgument } from "./errors.ts"
+import { stringifyLossless } from "./lossless_json.ts"
 
 /** An integer of the scheduler: `bigint` when it is outside ±(2^53-1). */
 export type Integer = number | bigint
@@ -97,6 +99,16 @@ const isCount = (count: unknown): count is number => Number.isSafeInteger(count)
 export const problemWithCount = (count: number): Problem =>
   isCount(count) ? undefined : broken("count", "must be a whole number from 0 to 9007199254740991")
 
+/** False for a cycle, `NaN` and an infinity. */
+const hasJsonForm = (value: unknown): boolean => {
+  try {
+    stringifyLossless(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * Checks what would be silently misread: a definition without id, or a count that JSON or the agent would turn into
  * "no count". The rest is the agent's to judge.
@@ -104,12 +116,12 @@ export const problemWithCount = (count: number): Problem =>
  * @returns the broken rule, or `undefined`
  */
 export const problemWithDefinition = (definition: JobDefinition): Problem => {
-  if (typeof definition !== "object" || definition === null || Array.isArray(definition))
-    return broken("definition", "must be an object")
+  if (!isObject(definition)) return broken("definition", "must be an object")
   if (typeof definition.ID !== "string") return broken("definition.ID", "must be a text")
   const groups = Array.isArray(definition.TaskGroups) ? definition.TaskGroups : []
   const index = groups.findIndex((group) => typeof group?.Count === "number" && !isCount(group.Count))
   if (index >= 0) return broken(`definition.TaskGroups[${index}].Count`, "must be a whole number, 0 or more")
+  if (!hasJsonForm(definition)) return broken("definition", "must have a JSON form")
   return problemWithId("jobId", definition.ID)
 }
 

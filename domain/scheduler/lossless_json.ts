@@ -6,98 +6,43 @@
  * @see contract section 3, row "integers"
  */
 
-/** Engines newer than the type library know the source text of a number and can write raw text. */
-interface SourceAwareJson {
-  readonly rawJSON: (text: string) => unknown
-}
-type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
-
-const INTEGER = /^-?\d+$/
-/** 2^53 has 16 digits. */
-const LONG_DIGITS = /\d{16,}/g
-/** Marks a long integer while the engine's own parser does the work; not JSON by itself when it lands inside a string. */
+/** Put before the digits of a long integer to carry them through the runtime's parser as a string. */
 const MARK = "~portolan:integer:"
-const MARK_FIRST = MARK.charCodeAt(0)
 
-const exact = (digits: string): number | bigint => {
+/** A whole value of 16 digits or more (2^53 has 16). It may also match inside a string, which {@link parseLossless} notices. */
+const LONG_INTEGER = /((?:^|[:,[])\s*)(-?[1-9]\d{15,})(?=\s*(?:$|[,}\]]))/g
+
+const exactInteger = (digits: string): number | bigint => {
   const value = Number(digits)
   return Number.isSafeInteger(value) ? value : BigInt(digits)
 }
 
-const reviveExactly: Reviver = (_key, value, context) =>
-  typeof value === "number" && context?.source !== undefined && INTEGER.test(context.source)
-    ? Number.isSafeInteger(value)
-      ? value
-      : BigInt(context.source)
+/** Replaces marked strings by their integers, inside the value itself: the parser has just made it, nobody else holds it. */
+const withoutMarks = (value: unknown): unknown => {
+  if (typeof value === "string") return value.startsWith(MARK) ? exactInteger(value.slice(MARK.length)) : value
+  if (typeof value !== "object" || value === null) return value
+  const members = value as Record<string, unknown>
+  for (const key in members) {
+    const member = members[key]
+    const exact = withoutMarks(member)
+    if (exact !== member) members[key] = exact
+  }
+  return value
+}
+
+/** The third parameter is part of ECMAScript 2026; the type library does not know it yet. */
+type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
+
+const exactNumber: Reviver = (_key, value, context) =>
+  typeof value === "number" && context?.source !== undefined && /^-?\d+$/.test(context.source)
+    ? exactInteger(context.source)
     : value
-
-const isBlank = (character: string | undefined): boolean =>
-  character === " " || character === "\n" || character === "\r" || character === "\t"
-
-/** True when what stands between `start` and `end` is a whole value: rarely one that only looks like it, inside a string. */
-const isValue = (text: string, start: number, end: number): boolean => {
-  let before = start - 1
-  while (isBlank(text[before])) before--
-  if (text[before] !== ":" && text[before] !== "," && text[before] !== "[") return false
-  let after = end
-  while (isBlank(text[after])) after++
-  return text[after] === "," || text[after] === "}" || text[after] === "]"
-}
-
-/** The text with every long integer as a marked string, and how many there are. */
-const marked = (text: string): { readonly text: string; readonly marks: number } => {
-  let result = ""
-  let from = 0
-  let marks = 0
-  for (const { 0: digits, index } of text.matchAll(LONG_DIGITS)) {
-    const start = text[index - 1] === "-" ? index - 1 : index
-    const end = index + digits.length
-    if (!isValue(text, start, end)) continue
-    result += `${text.slice(from, start)}"${MARK}${text.slice(start, end)}"`
-    from = end
-    marks++
-  }
-  return { text: marks === 0 ? text : result + text.slice(from), marks }
-}
-
-/** Puts integers back where marks stand, in place: the parser made the tree a moment ago and nobody else holds it. */
-class Restorer {
-  /** Marks still to be found: the walk ends with the last one. */
-  #left: number
-
-  constructor(marks: number) {
-    this.#left = marks
-  }
-
-  value(value: unknown): unknown {
-    if (typeof value === "object") {
-      if (value !== null) this.#members(value as Record<string, unknown>)
-      return value
-    }
-    if (typeof value !== "string" || value.charCodeAt(0) !== MARK_FIRST || !value.startsWith(MARK)) return value
-    this.#left--
-    return exact(value.slice(MARK.length))
-  }
-
-  #members(holder: Record<string, unknown> | Array<unknown>): void {
-    if (Array.isArray(holder)) {
-      for (let index = 0; index < holder.length && this.#left > 0; index++) holder[index] = this.value(holder[index])
-      return
-    }
-    for (const key in holder) {
-      if (this.#left === 0) return
-      const value = holder[key]
-      const next = this.value(value)
-      if (next !== value) holder[key] = next
-    }
-  }
-}
 
 /**
  * Reads a JSON text.
  *
- * Long texts are the reason for the marks: asking the engine for the source of every value costs five times the parse.
- * A mark inside a string breaks the text, and then the slow exact way is taken.
+ * The reviver of `JSON.parse` alone would do. It is called for every value, which takes four times as long as the marks
+ * on an answer of megabytes. A mark inside a string breaks the text there, and then the reviver reads it.
  *
  * @throws {SyntaxError} when `text` is not JSON
  */
@@ -105,15 +50,16 @@ export const parseLossless = (text: string): unknown => {
   if (!/\d{16}/.test(text)) return JSON.parse(text)
   if (!text.includes(MARK)) {
     try {
-      const { text: markedText, marks } = marked(text)
-      const value = new Restorer(marks).value(JSON.parse(markedText))
-      if (typeof value !== "number") return value
+      return withoutMarks(JSON.parse(text.replace(LONG_INTEGER, `$1"${MARK}$2"`)))
     } catch {
-      // Either the text is not JSON, or a mark fell into a string: the exact reader tells which.
+      // The text is not JSON, or a mark fell into a string: the reviver tells which.
     }
   }
-  return JSON.parse(text, reviveExactly as (key: string, value: unknown) => unknown)
+  return JSON.parse(text, exactNumber as (key: string, value: unknown) => unknown)
 }
+
+/** `JSON.rawJSON` of ECMAScript 2026, which the type library does not know yet. */
+const { rawJSON } = JSON as typeof JSON & { readonly rawJSON: (text: string) => unknown }
 
 /**
  * Writes a value as JSON.
@@ -123,7 +69,7 @@ export const parseLossless = (text: string): unknown => {
  */
 export const stringifyLossless = (value: unknown, indent?: number): string => {
   const write = (_key: string, each: unknown) => {
-    if (typeof each === "bigint") return (JSON as unknown as SourceAwareJson).rawJSON(each.toString())
+    if (typeof each === "bigint") return rawJSON(each.toString())
     if (typeof each === "number" && !Number.isFinite(each)) throw new TypeError(`${each} has no JSON form`)
     return each
   }

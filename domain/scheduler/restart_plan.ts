@@ -1,4 +1,4 @@
-import type { RestartError, SchedulerError } from "./errors.ts"
+import { isPassing, type RestartError, type SchedulerError } from "./errors.ts"
 
 /** Pause between the scale to 0 and the scale to 1 (seed section 8). */
 const RESTART_DELAY_MS = 1000
@@ -21,6 +21,7 @@ export interface RestartRules {
   readonly leaseMs: number
 }
 
+/** The rules of the service, and of a library's client that names no others. */
 export const RESTART_RULES: RestartRules = {
   delayMs: RESTART_DELAY_MS,
   secondStep: "persistent",
@@ -31,13 +32,18 @@ export const RESTART_RULES: RestartRules = {
 /** How long an active deployment is waited for: the agent's default progress deadline and a half more, milliseconds. */
 const DEPLOYMENT_PATIENCE_MS = 15 * 60_000
 
+/** Shortest and longest pause between two tries, milliseconds. */
 const PAUSE_MS = { first: 2000, longest: 15_000 }
 
 /** Pause before try number `attempts + 1` of the second step, in milliseconds: doubling from 2 s to 15 s. */
 export const pauseAfter = (attempts: number): number =>
   Math.min(PAUSE_MS.first * 2 ** Math.min(attempts - 1, 10), PAUSE_MS.longest)
 
-/** True when a failed first step may all the same have brought the job to 0, so that somebody has to look. */
+/**
+ * True when a failed first step may all the same have brought the job to 0, so that its definition has to be read.
+ *
+ * A plain 500 comes before the first write; the texts of {@link HALF_DONE} come after it.
+ */
 export const mayHaveStopped = (error: RestartError): boolean =>
   "applied" in error &&
   error.applied === "unknown" &&
@@ -46,40 +52,22 @@ export const mayHaveStopped = (error: RestartError): boolean =>
 /** Texts of a server that lost its leadership after the first of a scaling's three writes (job, evaluation, event). */
 const HALF_DONE = /leadership lost|not the leader|raft|timed out|timeout|\bEOF\b|connection reset|broken pipe/i
 
+/** What to do after a failed second step; see {@link afterFailure}. */
 export type AfterFailure = "retry" | "superseded" | "compare" | "stuck"
 
 /**
  * What a failed second step means.
  *
  * - `superseded`: the job is gone, there is nothing to bring back
- * - `compare`: the job was changed meanwhile; its definition tells whether it still waits for us
- * - `retry`: it passes
+ * - `compare`: the job was changed meanwhile; its definition tells whether it still has to be brought back
+ * - `retry`: the same request may succeed later
  * - `stuck`: repeating the same request cannot help
  *
- * @param waitedMs since the second step was due for the first time
+ * @param waitedMs milliseconds since the second step was due for the first time
  */
 export const afterFailure = (error: SchedulerError, waitedMs: number): AfterFailure => {
-  switch (error._tag) {
-    case "SchedulerNotFound":
-      return "superseded"
-    case "JobIndexConflict":
-      return "compare"
-    case "ActiveDeployment":
-      return waitedMs < DEPLOYMENT_PATIENCE_MS ? "retry" : "stuck"
-    case "SchedulerUnreachable":
-    case "SchedulerTimeout":
-    case "SchedulerConnectionLost":
-    case "NoLeader":
-    case "SchedulerRateLimited":
-    case "SchedulerFailed":
-      return "retry"
-    case "InvalidSchedulerArgument":
-    case "SchedulerRedirected":
-    case "SchedulerDenied":
-    case "SchedulerRefused":
-    case "InvalidJob":
-    case "NoRegion":
-    case "UnreadableAnswer":
-      return "stuck"
-  }
+  if (error._tag === "SchedulerNotFound") return "superseded"
+  if (error._tag === "JobIndexConflict") return "compare"
+  if (error._tag === "ActiveDeployment") return waitedMs < DEPLOYMENT_PATIENCE_MS ? "retry" : "stuck"
+  return isPassing(error) ? "retry" : "stuck"
 }

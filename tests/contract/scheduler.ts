@@ -1,4 +1,4 @@
-// What every SchedulerPort promises, whatever stands behind it.
+// What every SchedulerPort promises, whatever stands behind it; and what only one in front of an agent can show.
 import { describe, expect, test } from "bun:test"
 import { Effect, Fiber, Layer, Schedule, Stream } from "effect"
 import * as memoryJournal from "../../adapters/driven/restart_journal/memory.ts"
@@ -14,8 +14,8 @@ export const GROUP = "restreamer"
 export interface SchedulerHarness {
   readonly port: Layer.Layer<SchedulerPort, unknown>
   readonly nodeId: string
-  /** How long a deployment takes once its allocations run, milliseconds. */
-  readonly healthyMs: number
+  /** How long a deployment takes once its allocations run, milliseconds; nothing is deployed without it. */
+  readonly healthyMs?: number
   /** What runs the jobs; without it the mock driver, which every agent for tests has. */
   readonly driver?: Driver
 }
@@ -33,15 +33,13 @@ const CONFIG: Readonly<Record<Driver, object>> = {
 const TEST_MS = 60_000
 
 let jobs = 0
-const newId = (): string => `contract/${Date.now().toString(36)} ${++jobs}`.replace(" ", "-")
+const newId = (): string => `contract/${Date.now().toString(36)}-${++jobs}`
 
 const region = ""
 
-type JobParts = Pick<SchedulerHarness, "driver" | "healthyMs">
-
 const jobOf = (
   id: string,
-  { healthyMs, driver = "mock_driver" }: JobParts,
+  { healthyMs = 0, driver = "mock_driver" }: SchedulerHarness,
   groups: ReadonlyArray<string> = [GROUP],
 ): JobDefinition => ({
   ID: id,
@@ -67,35 +65,42 @@ const patiently = <A, R>(call: Effect.Effect<A, SchedulerError, R>) =>
     while: (error) => error._tag === "ActiveDeployment",
   })
 
+type Body = (
+  harness: SchedulerHarness,
+  scheduler: SchedulerPort["Service"],
+) => Effect.Effect<unknown, unknown, SchedulerPort>
+
+/** Registers promises; the harness is started with the first of them. */
+const promises = (start: () => Promise<SchedulerHarness>) => {
+  let harness: Promise<SchedulerHarness> | undefined
+  return (title: string, body: Body): void =>
+    test(
+      title,
+      async () => {
+        harness ??= start()
+        const parts = await harness
+        await Effect.runPromise(
+          Effect.flatMap(SchedulerPort, (scheduler) => body(parts, scheduler)).pipe(Effect.provide(parts.port)),
+        )
+      },
+      TEST_MS,
+    )
+}
+
+const running = Effect.fnUntraced(function* (parts: SchedulerHarness, ...groups: ReadonlyArray<string>) {
+  const scheduler = yield* SchedulerPort
+  const at: JobAt = { jobId: newId(), region }
+  yield* scheduler.runJob(jobOf(at.jobId, parts, groups.length === 0 ? [GROUP] : groups), at)
+  yield* waitUntilRunning(at, { timeoutMs: 30_000 })
+  return at
+})
+
+const tagOf = (call: Effect.Effect<unknown, SchedulerError>) => Effect.map(Effect.flip(call), ({ _tag }) => _tag)
+
+/** What every adapter promises. */
 export const schedulerContract = (name: string, start: () => Promise<SchedulerHarness>): void => {
   describe(`SchedulerPort (${name})`, () => {
-    let harness: Promise<SchedulerHarness> | undefined
-    const promise = <E>(
-      title: string,
-      body: (
-        harness: SchedulerHarness,
-        scheduler: SchedulerPort["Service"],
-      ) => Effect.Effect<unknown, E, SchedulerPort>,
-    ) =>
-      test(
-        title,
-        async () => {
-          harness ??= start()
-          const parts = await harness
-          await Effect.runPromise(
-            Effect.flatMap(SchedulerPort, (scheduler) => body(parts, scheduler)).pipe(Effect.provide(parts.port)),
-          )
-        },
-        TEST_MS,
-      )
-
-    const running = Effect.fnUntraced(function* (parts: SchedulerHarness, ...groups: ReadonlyArray<string>) {
-      const scheduler = yield* SchedulerPort
-      const at: JobAt = { jobId: newId(), region }
-      yield* scheduler.runJob(jobOf(at.jobId, parts, groups.length === 0 ? [GROUP] : groups), at)
-      yield* waitUntilRunning(at, { timeoutMs: 30_000 })
-      return at
-    })
+    const promise = promises(start)
 
     promise("runJob then getDefinition gives the job back, id with a slash and all", (parts, scheduler) =>
       Effect.gen(function* () {
@@ -133,31 +138,24 @@ export const schedulerContract = (name: string, start: () => Promise<SchedulerHa
       }),
     )
 
-    promise("scaling during a deployment is refused", (parts, scheduler) =>
+    promise("refusals have their class, and arguments that could never be sent are not", (parts, scheduler) =>
       Effect.gen(function* () {
-        const at: JobAt = { jobId: newId(), region }
-        yield* scheduler.runJob(jobOf(at.jobId, { ...parts, healthyMs: 10_000 }), at)
-        yield* waitUntilRunning(at, { timeoutMs: 30_000 })
-        const refused = yield* Effect.flip(scheduler.scaleJob({ ...at, group: GROUP, count: 0 }))
-        expect(refused).toMatchObject({ _tag: "ActiveDeployment", applied: "no", status: 400 })
-        yield* scheduler.deleteJob({ ...at, purge: true })
-      }),
-    )
-
-    promise("refusals have their class", (parts, scheduler) =>
-      Effect.gen(function* () {
-        const tag = (call: Effect.Effect<unknown, SchedulerError>) => Effect.map(Effect.flip(call), ({ _tag }) => _tag)
         const nobody = { jobId: newId(), region }
-        expect(yield* tag(scheduler.getDefinition(nobody))).toBe("SchedulerNotFound")
-        expect(yield* tag(scheduler.scaleStatus(nobody))).toBe("SchedulerNotFound")
-        expect(yield* tag(scheduler.scaleJob({ ...nobody, group: GROUP, count: 1 }))).toBe("SchedulerNotFound")
-        expect(yield* tag(scheduler.getDefinition({ ...nobody, region: "mars" }))).toBe("NoRegion")
-        expect(yield* tag(scheduler.runJob({ ID: "a b", Name: "a b" }, { region }))).toBe("InvalidJob")
-        expect(yield* tag(scheduler.allocationStats({ allocationId: "abc", region }))).toBe("SchedulerRefused")
+        expect(yield* tagOf(scheduler.getDefinition(nobody))).toBe("SchedulerNotFound")
+        expect(yield* tagOf(scheduler.scaleStatus(nobody))).toBe("SchedulerNotFound")
+        expect(yield* tagOf(scheduler.scaleJob({ ...nobody, group: GROUP, count: 1 }))).toBe("SchedulerNotFound")
         const allocationId = "00000000-0000-0000-0000-000000000000"
-        expect(yield* tag(scheduler.allocationStats({ allocationId, region }))).toBe("SchedulerNotFound")
+        expect(yield* tagOf(scheduler.allocationStats({ allocationId, region }))).toBe("SchedulerNotFound")
         const at = yield* running(parts)
-        expect(yield* tag(patiently(scheduler.scaleJob({ ...at, group: "none", count: 1 })))).toBe("SchedulerRefused")
+        expect(yield* tagOf(patiently(scheduler.scaleJob({ ...at, group: "none", count: 1 })))).toBe("SchedulerRefused")
+        for (const call of [
+          scheduler.getDefinition({ ...at, jobId: ".." }),
+          scheduler.getDefinition(at, { index: 1, waitMs: 240_001 }),
+          scheduler.scaleJob({ ...at, group: GROUP, count: -1 }),
+          scheduler.runJob({ ID: at.jobId, Name: "x", Deep: [Number.NaN] }, at),
+          scheduler.getAllocations({ nodeId: "", region }),
+        ])
+          expect(yield* tagOf(call)).toBe("InvalidSchedulerArgument")
         yield* scheduler.deleteJob({ ...at, purge: true })
       }),
     )
@@ -224,6 +222,32 @@ export const schedulerContract = (name: string, start: () => Promise<SchedulerHa
         const [batch] = yield* Fiber.join(seen)
         expect(batch?.Events[0]).toMatchObject({ Topic: "Job", Key: jobId })
         yield* scheduler.deleteJob({ jobId, region, purge: true })
+      }),
+    )
+  })
+}
+
+/** What stands between the port and an agent that deploys and judges what it is told. */
+export const agentContract = (name: string, start: () => Promise<SchedulerHarness>): void => {
+  describe(`SchedulerPort in front of an agent (${name})`, () => {
+    const promise = promises(start)
+
+    promise("scaling during a deployment is refused", (parts, scheduler) =>
+      Effect.gen(function* () {
+        const at: JobAt = { jobId: newId(), region }
+        yield* scheduler.runJob(jobOf(at.jobId, { ...parts, healthyMs: 10_000 }), at)
+        yield* waitUntilRunning(at, { timeoutMs: 30_000 })
+        const refused = yield* Effect.flip(scheduler.scaleJob({ ...at, group: GROUP, count: 0 }))
+        expect(refused).toMatchObject({ _tag: "ActiveDeployment", applied: "no", status: 400 })
+        yield* scheduler.deleteJob({ ...at, purge: true })
+      }),
+    )
+
+    promise("what the agent refuses has its class", (_parts, scheduler) =>
+      Effect.gen(function* () {
+        expect(yield* tagOf(scheduler.getDefinition({ jobId: newId(), region: "mars" }))).toBe("NoRegion")
+        expect(yield* tagOf(scheduler.runJob({ ID: "a b", Name: "a b" }, { region }))).toBe("InvalidJob")
+        expect(yield* tagOf(scheduler.allocationStats({ allocationId: "abc", region }))).toBe("SchedulerRefused")
       }),
     )
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Layer, Logger, Redacted } from "effect"
 import * as http from "../../adapters/driven/scheduler/http.ts"
 import { createScheduler } from "../../bootstrap/scheduler.ts"
-import { type Driver, GROUP, schedulerContract } from "../contract/scheduler.ts"
+import { agentContract, type Driver, GROUP, schedulerContract } from "../contract/scheduler.ts"
 import { NOMAD_COMMAND, type NomadAgent, readyNode, startNomad } from "../support/nomad_agent.ts"
 import { NOMAD, presence, realSuite } from "../support/real_servers.ts"
 
@@ -36,10 +36,11 @@ const harnessOf = ({ url, nodeId, token }: Agent, driver: Driver) => ({
 const contracts = (name: string, start: () => Promise<Agent>): void => {
   let agent: Promise<Agent> | undefined
   for (const driver of DRIVERS)
-    schedulerContract(`${name}, ${driver}`, async () => {
-      agent ??= start()
-      return harnessOf(await agent, driver)
-    })
+    for (const contract of [schedulerContract, agentContract])
+      contract(`${name}, ${driver}`, async () => {
+        agent ??= start()
+        return harnessOf(await agent, driver)
+      })
 }
 
 if (presence(NOMAD, process.env).kind === "there" || NOMAD_COMMAND === null)

@@ -3,11 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type ServerOptions } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import { Effect, Fiber, Stream } from "effect"
-import {
-  type MemoryAgent,
-  type MemoryAgentOptions,
-  makeMemoryAgent,
-} from "../../adapters/driven/scheduler/memory_agent.ts"
+import { makeScriptedAgent, type ScriptedAgent, type ScriptedAgentOptions } from "./scripted_agent.ts"
 
 /** A request as the agent saw it. */
 interface SeenRequest {
@@ -26,7 +22,7 @@ export type Answer = (response: ServerResponse, request: SeenRequest) => boolean
 export interface FakeAgent {
   readonly url: string
   readonly port: number
-  readonly agent: MemoryAgent
+  readonly agent: ScriptedAgent
   readonly requests: ReadonlyArray<SeenRequest>
   /** Largest number of requests that were in flight together. */
   readonly mostInFlight: () => number
@@ -37,7 +33,7 @@ export interface FakeAgent {
   readonly stop: () => Promise<void>
 }
 
-export interface FakeAgentOptions extends MemoryAgentOptions {
+export interface FakeAgentOptions extends ScriptedAgentOptions {
   readonly tls?: ServerOptions
   readonly unixSocket?: string
   /** Milliseconds every request takes. */
@@ -68,7 +64,7 @@ const asAgentRequest = (request: SeenRequest) => {
 }
 
 export const startFakeAgent = async (options: FakeAgentOptions = {}): Promise<FakeAgent> => {
-  const agent = makeMemoryAgent(options)
+  const agent = makeScriptedAgent(options)
   const requests: Array<SeenRequest> = []
   const scripted: Array<Answer> = []
   let standing: Answer | undefined

@@ -3,8 +3,7 @@ import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe, test } from "node:test"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeMemoryAgent } from "../../../adapters/driven/scheduler/memory_agent.ts"
-import { refusalOf } from "../../../adapters/driven/scheduler/refusals.ts"
+import { refusalOf } from "../../../adapters/driven/scheduler/scheduler_refusals.ts"
 import recording from "../../fixtures/nomad/1.10.5.json" with { type: "json" }
 import accessRecording from "../../fixtures/nomad/1.10.5-access-control.json" with { type: "json" }
 import {
@@ -16,6 +15,7 @@ import {
   type Recording,
 } from "../../support/agent_conversation.ts"
 import { effectTest } from "../../support/effect_test.ts"
+import { makeScriptedAgent } from "../../support/scripted_agent.ts"
 
 const { answers: recorded } = recording as Recording
 const { answers: recordedAccess } = accessRecording as Recording
@@ -30,12 +30,12 @@ const keysOf = (answer: string): ReadonlyArray<string> => {
   return Object.keys(Array.isArray(value) ? ((value[0] as object | undefined) ?? {}) : value).sort()
 }
 
-/** Puts a conversation to the agent in memory, on virtual time. */
+/** Puts a conversation to the scripted agent, on virtual time. */
 const askOurs = Effect.fnUntraced(function* (
   conversation: (agent: Conversable) => Promise<ReadonlyArray<RecordedAnswer>>,
   token?: string,
 ) {
-  const agent = makeMemoryAgent(token === undefined ? {} : { token })
+  const agent = makeScriptedAgent(token === undefined ? {} : { token })
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
   const carried = (caller: Caller | undefined) => {
     if (token === undefined || caller === "anonymous") return {}
@@ -62,7 +62,7 @@ const outline = ({ name, status, headers, answer }: RecordedAnswer) => ({
   answer: status >= 400 ? general(answer) : "",
 })
 
-describe("the agent in memory", () => {
+describe("the scripted agent", () => {
   effectTest("answers as the recorded one: statuses, header fields, refusals word for word", () =>
     Effect.gen(function* () {
       const ours = yield* askOurs(converse)
@@ -85,7 +85,7 @@ describe("the agent in memory", () => {
   )
 })
 
-describe("the agent in memory with a token", () => {
+describe("the scripted agent with a token", () => {
   effectTest("refuses one it does not know as the recorded one, word for word", () =>
     Effect.gen(function* () {
       const ofUnknown = (answers: ReadonlyArray<RecordedAnswer>) =>

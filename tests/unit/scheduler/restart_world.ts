@@ -1,8 +1,7 @@
-// A scheduler whose scalings a test can refuse, over the agent in memory, with what was asked and what was logged.
+// A scheduler whose scalings a test can refuse, over the scheduler in memory, with what was asked and what was logged.
 import { Context, Effect, Exit, Layer, Logger, References, Scope } from "effect"
 import * as memoryJournal from "../../../adapters/driven/restart_journal/memory.ts"
 import * as memoryScheduler from "../../../adapters/driven/scheduler/memory.ts"
-import { makeMemoryAgent } from "../../../adapters/driven/scheduler/memory_agent.ts"
 import { Restarts, layer as restartsLayer } from "../../../application/scheduler/restarts.ts"
 import * as errors from "../../../domain/scheduler/errors.ts"
 import { groupCount, type JobDefinition } from "../../../domain/scheduler/job.ts"
@@ -12,11 +11,11 @@ import { SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
 
 const GROUP = "restreamer"
 
-/** A job of which nothing is deployed for long: `min_healthy_time` is 1 ms. */
+/** A job with the group that restarts scale. */
 export const sampleJob = (id: string, count = 1): JobDefinition => ({
   ID: id,
   Name: id,
-  TaskGroups: [{ Name: GROUP, Count: count, Update: { MinHealthyTime: 1_000_000 }, Tasks: [] }],
+  TaskGroups: [{ Name: GROUP, Count: count, Tasks: [] }],
 })
 
 const call = (count: number) =>
@@ -61,15 +60,12 @@ interface World {
 
 /** Builds the world, with the sample job `web` at the given count. */
 export const makeWorld = Effect.fnUntraced(function* (count = 1) {
-  const agent = makeMemoryAgent()
   const logs: Array<{ readonly level: string; readonly text: string }> = []
   const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
     logs.push({ level: logLevel, text: (Array.isArray(message) ? message : [message]).join(" ") })
   })
   const logging = Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, "Info"))
-  const context = yield* Layer.build(
-    Layer.mergeAll(memoryScheduler.layer({ agent, scaleGroup: GROUP }), memoryJournal.layer),
-  )
+  const context = yield* Layer.build(Layer.mergeAll(memoryScheduler.layer({ scaleGroup: GROUP }), memoryJournal.layer))
   const inner = Context.get(context, SchedulerPort)
   const scalings: Array<number> = []
   const fates: Array<Fate> = []

@@ -1,8 +1,8 @@
 import { Clock, Deferred, Effect, Stream } from "effect"
-import { stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
-import type { EventBatch } from "../../../domain/scheduler/scheduler_port.ts"
-import { MemoryJobs, Refusal } from "./memory_jobs.ts"
-import { type AgentRequest, minimumIndex, routesOf, waitOf } from "./memory_routes.ts"
+import { stringifyLossless } from "../../domain/scheduler/lossless_json.ts"
+import type { EventBatch } from "../../domain/scheduler/scheduler_port.ts"
+import { AgentJobs, AgentRefusal } from "./scripted_agent_jobs.ts"
+import { type AgentRequest, minimumIndex, routesOf, waitOf } from "./scripted_agent_routes.ts"
 
 interface AgentAnswer {
   readonly status: number
@@ -10,7 +10,7 @@ interface AgentAnswer {
   readonly body: string
 }
 
-export interface MemoryAgentOptions {
+export interface ScriptedAgentOptions {
   /** With a token every request needs it. */
   readonly token?: string
   readonly nodeId?: string
@@ -19,7 +19,7 @@ export interface MemoryAgentOptions {
 }
 
 /** An agent that lives in memory. It answers as a real one does, status, headers and texts included. */
-export interface MemoryAgent {
+export interface ScriptedAgent {
   readonly handle: (request: AgentRequest) => Effect.Effect<AgentAnswer>
   /** The event stream's lines, heartbeats included; endless. */
   readonly eventLines: (query: URLSearchParams) => Stream.Stream<string>
@@ -36,8 +36,8 @@ const text = (status: number, body: string): AgentAnswer => ({
 })
 
 /** Makes an agent with no jobs. */
-export const makeMemoryAgent = (options: MemoryAgentOptions = {}): MemoryAgent => {
-  const jobs = new MemoryJobs()
+export const makeScriptedAgent = (options: ScriptedAgentOptions = {}): ScriptedAgent => {
+  const jobs = new AgentJobs()
   const nodeId = options.nodeId ?? NODE_ID
   const routes = routesOf(jobs, { nodeId, startMs: options.startMs ?? 0 })
   let changed = Deferred.makeUnsafe<void>()
@@ -93,7 +93,7 @@ export const makeMemoryAgent = (options: MemoryAgentOptions = {}): MemoryAgent =
     if (region !== "" && region !== "global") return Effect.succeed(text(500, "No path to region"))
     return Effect.suspend(() => answer(request)).pipe(
       Effect.catchDefect((failure) =>
-        failure instanceof Refusal ? Effect.succeed(text(failure.status, failure.message)) : Effect.die(failure),
+        failure instanceof AgentRefusal ? Effect.succeed(text(failure.status, failure.message)) : Effect.die(failure),
       ),
     )
   }

@@ -1,10 +1,10 @@
 // What an agent remembers and decides, as a state machine: jobs, their versions, deployments, allocations and events.
 // Rules and texts are those of a real agent (tests/fixtures/nomad/).
-import type { Integer, JobDefinition, TaskGroup } from "../../../domain/scheduler/job.ts"
-import type { EventBatch } from "../../../domain/scheduler/scheduler_port.ts"
+import type { Integer, JobDefinition, TaskGroup } from "../../domain/scheduler/job.ts"
+import type { EventBatch } from "../../domain/scheduler/scheduler_port.ts"
 
 /** A refusal as the agent words it. */
-export class Refusal extends Error {
+export class AgentRefusal extends Error {
   readonly status: number
   constructor(status: number, text: string) {
     super(text)
@@ -12,7 +12,7 @@ export class Refusal extends Error {
   }
 }
 
-export interface MemoryAllocation {
+export interface AgentAllocation {
   readonly ID: string
   readonly jobKey: string
   readonly group: string
@@ -30,7 +30,7 @@ interface ScalingEvent {
   readonly CreateIndex: number
 }
 
-export interface MemoryJob {
+export interface AgentJob {
   readonly definition: JobDefinition
   /** Until when a deployment of the job runs, milliseconds since 1970. */
   deployedMs: number
@@ -74,16 +74,16 @@ const validate = (job: JobDefinition): void => {
     ...(Array.isArray(job.TaskGroups) && job.TaskGroups.length > 0 ? [] : ["Missing job task groups"]),
   ]
   if (mistakes.length > 0)
-    throw new Refusal(
+    throw new AgentRefusal(
       500,
       `${mistakes.length} error${mistakes.length > 1 ? "s" : ""} occurred:\n${mistakes.map((each) => `\t* ${each}\n`).join("")}\n`,
     )
 }
 
 /** The jobs of one agent. Every method that changes something takes the time as milliseconds since 1970. */
-export class MemoryJobs {
-  readonly jobs = new Map<string, MemoryJob>()
-  readonly allocations: Array<MemoryAllocation> = []
+export class AgentJobs {
+  readonly jobs = new Map<string, AgentJob>()
+  readonly allocations: Array<AgentAllocation> = []
   readonly events: Array<EventBatch> = []
   #index = 10
   #ids = 0
@@ -92,7 +92,7 @@ export class MemoryJobs {
     return this.#index
   }
 
-  find(namespace: string, jobId: string): MemoryJob | undefined {
+  find(namespace: string, jobId: string): AgentJob | undefined {
     return this.jobs.get(keyOf(namespace, jobId))
   }
 
@@ -101,7 +101,7 @@ export class MemoryJobs {
     const home = submitted.Namespace ?? namespace
     const before = this.find(home, submitted.ID)
     const index = this.#next()
-    const job: MemoryJob = {
+    const job: AgentJob = {
       definition: {
         Type: "service",
         Priority: 50,
@@ -131,22 +131,22 @@ export class MemoryJobs {
     request: { readonly group: string; readonly count?: number; readonly ifIndex?: Integer },
     nowMs: number,
   ): WriteReceipt {
-    if (request.group === "") throw new Refusal(400, "missing task group name for scaling action")
+    if (request.group === "") throw new AgentRefusal(400, "missing task group name for scaling action")
     if (request.count !== undefined && request.count < 0)
-      throw new Refusal(400, "scaling action count can't be negative")
+      throw new AgentRefusal(400, "scaling action count can't be negative")
     const job = this.find(at.namespace, at.jobId)
-    if (job === undefined) throw new Refusal(404, `job "${at.jobId}" not found`)
+    if (job === undefined) throw new AgentRefusal(404, `job "${at.jobId}" not found`)
     const { definition } = job
     const group = definition.TaskGroups?.find(({ Name }) => Name === request.group)
     if (group === undefined)
-      throw new Refusal(400, `task group "${request.group}" specified for scaling does not exist in job`)
+      throw new AgentRefusal(400, `task group "${request.group}" specified for scaling does not exist in job`)
     if (request.ifIndex !== undefined && Number(request.ifIndex) !== Number(definition.JobModifyIndex))
-      throw new Refusal(
+      throw new AgentRefusal(
         500,
         `Enforcing job modify index ${request.ifIndex}: job exists with conflicting job modify index: ${definition.JobModifyIndex}`,
       )
     if (request.count !== undefined && nowMs < job.deployedMs)
-      throw new Refusal(400, "job scaling blocked due to active deployment")
+      throw new AgentRefusal(400, "job scaling blocked due to active deployment")
     return this.#scaleGroup(job, group, request.count ?? group.Count ?? 1, nowMs)
   }
 
@@ -174,17 +174,17 @@ export class MemoryJobs {
     return this.#receipt(index, volumes)
   }
 
-  scalingEvents(job: MemoryJob, group: string): ReadonlyArray<ScalingEvent> | null {
+  scalingEvents(job: AgentJob, group: string): ReadonlyArray<ScalingEvent> | null {
     return job.scalings.get(group) ?? null
   }
 
-  running(job: MemoryJob, group: string): ReadonlyArray<MemoryAllocation> {
+  running(job: AgentJob, group: string): ReadonlyArray<AgentAllocation> {
     const { Namespace, ID } = job.definition
     const key = keyOf(Namespace ?? "default", ID)
     return this.allocations.filter((each) => each.jobKey === key && each.group === group && !each.stopped)
   }
 
-  #scaleGroup(job: MemoryJob, group: TaskGroup, count: number, nowMs: number): WriteReceipt {
+  #scaleGroup(job: AgentJob, group: TaskGroup, count: number, nowMs: number): WriteReceipt {
     const previous = group.Count ?? 1
     const index = this.#next()
     this.#change(job, index, nowMs)
@@ -202,7 +202,7 @@ export class MemoryJobs {
     return { ...receipt, Index: event.CreateIndex, KnownLeader: true }
   }
 
-  #change(job: MemoryJob, index: number, nowMs: number): void {
+  #change(job: AgentJob, index: number, nowMs: number): void {
     const { definition } = job
     definition["Version"] = Number(definition["Version"]) + 1
     definition["SubmitTime"] = BigInt(nowMs) * NANOSECONDS
@@ -211,7 +211,7 @@ export class MemoryJobs {
   }
 
   /** Starts and stops allocations until they are as many as wanted, and lets a deployment run over them. */
-  #settle(job: MemoryJob, nowMs: number, type: string): void {
+  #settle(job: AgentJob, nowMs: number, type: string): void {
     const { definition } = job
     const jobKey = keyOf(definition.Namespace ?? "default", definition.ID)
     for (const group of definition.TaskGroups ?? []) {

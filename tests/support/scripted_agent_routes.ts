@@ -1,7 +1,13 @@
 // The routes of the agent in memory: request -> state machine -> the JSON a real agent would give.
-import type { JobDefinition } from "../../../domain/scheduler/job.ts"
-import { parseLossless } from "../../../domain/scheduler/lossless_json.ts"
-import { type MemoryAllocation, type MemoryJob, type MemoryJobs, Refusal, type WriteReceipt } from "./memory_jobs.ts"
+import type { JobDefinition } from "../../domain/scheduler/job.ts"
+import { parseLossless } from "../../domain/scheduler/lossless_json.ts"
+import {
+  type AgentAllocation,
+  type AgentJob,
+  type AgentJobs,
+  AgentRefusal,
+  type WriteReceipt,
+} from "./scripted_agent_jobs.ts"
 
 export interface AgentRequest {
   readonly method: string
@@ -37,19 +43,19 @@ interface Route {
 const namespaceOf = ({ query }: AgentRequest): string => query.get("namespace") || "default"
 
 const bodyOf = (request: AgentRequest): Readonly<Record<string, unknown>> => {
-  if (request.body === "") throw new Refusal(400, "Request body is empty")
+  if (request.body === "") throw new AgentRefusal(400, "Request body is empty")
   try {
     return parseLossless(request.body) as Readonly<Record<string, unknown>>
   } catch {
-    throw new Refusal(400, "unexpected EOF")
+    throw new AgentRefusal(400, "unexpected EOF")
   }
 }
 
 const submittedJob = (request: AgentRequest): JobDefinition => {
   const { Job } = bodyOf(request)
-  if (typeof Job !== "object" || Job === null) throw new Refusal(400, "Job must be specified")
+  if (typeof Job !== "object" || Job === null) throw new AgentRefusal(400, "Job must be specified")
   const job = Job as JobDefinition
-  if (typeof job.ID !== "string" || job.ID === "") throw new Refusal(400, "Job ID hasn't been provided")
+  if (typeof job.ID !== "string" || job.ID === "") throw new AgentRefusal(400, "Job ID hasn't been provided")
   return job
 }
 
@@ -58,26 +64,26 @@ const wrote = (value: WriteReceipt): Found => ({ value, index: value.Index, read
 export const waitOf = (text: string | null): number => {
   if (text === null || text === "") return WAIT_MAX_MS
   const [, amount, unit] = /^(\d+)(ms|s|m)$/.exec(text) ?? []
-  if (amount === undefined || unit === undefined) throw new Refusal(400, "Invalid wait time")
+  if (amount === undefined || unit === undefined) throw new AgentRefusal(400, "Invalid wait time")
   return Math.min(Number(amount) * (UNITS_MS[unit] ?? 1), WAIT_MAX_MS)
 }
 
 export const minimumIndex = (text: string | null): number => {
-  if (text !== null && !/^\d*$/.test(text)) throw new Refusal(400, "Invalid index")
+  if (text !== null && !/^\d*$/.test(text)) throw new AgentRefusal(400, "Invalid index")
   return Number(text ?? 0)
 }
 
 /** The routes of one agent over its jobs. */
-export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; readonly startMs: number }) => {
-  const jobOf = (id: string, request: AgentRequest): MemoryJob => {
+export const routesOf = (jobs: AgentJobs, options: { readonly nodeId: string; readonly startMs: number }) => {
+  const jobOf = (id: string, request: AgentRequest): AgentJob => {
     const job = jobs.find(namespaceOf(request), id)
-    if (job === undefined) throw new Refusal(404, "job not found")
+    if (job === undefined) throw new AgentRefusal(404, "job not found")
     return job
   }
-  const statusOf = (allocation: MemoryAllocation, nowMs: number): string =>
+  const statusOf = (allocation: AgentAllocation, nowMs: number): string =>
     allocation.stopped ? "complete" : nowMs < allocation.createdMs + options.startMs ? "pending" : "running"
 
-  const describeAllocation = (allocation: MemoryAllocation, nowMs: number) => {
+  const describeAllocation = (allocation: AgentAllocation, nowMs: number) => {
     const [namespace = "default", jobId = ""] = allocation.jobKey.split("\n")
     return {
       ID: allocation.ID,
@@ -94,7 +100,7 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
     }
   }
 
-  const scaleStatus = (job: MemoryJob, nowMs: number) => ({
+  const scaleStatus = (job: AgentJob, nowMs: number) => ({
     JobCreateIndex: job.definition["CreateIndex"],
     JobID: job.definition.ID,
     JobModifyIndex: job.definition["ModifyIndex"],
@@ -147,7 +153,7 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
       path: /^\/v1\/job\/(.+)\/plan$/s,
       answer: (id, request) => {
         const job = submittedJob(request)
-        if (job.ID !== id) throw new Refusal(400, "Job ID does not match")
+        if (job.ID !== id) throw new AgentRefusal(400, "Job ID does not match")
         const before = jobs.find(namespaceOf(request), id)
         return {
           value: {
@@ -176,7 +182,7 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
       answer: (id, request, nowMs) => {
         const { Count, Target, JobModifyIndex } = bodyOf(request)
         if (Count !== undefined && Count !== null && !Number.isSafeInteger(Count))
-          throw new Refusal(
+          throw new AgentRefusal(
             400,
             `json: cannot unmarshal number ${Count} into Go struct field ScalingRequest.Count of type int64`,
           )
@@ -217,7 +223,7 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
       answer: (id, request, nowMs) => {
         const purge = request.query.get("purge") ?? ""
         if (!/^(true|false|)$/.test(purge))
-          throw new Refusal(
+          throw new AgentRefusal(
             500,
             `Failed to parse value of "purge" (${purge}) as a bool: strconv.ParseBool: parsing "${purge}": invalid syntax`,
           )
@@ -228,8 +234,8 @@ export const routesOf = (jobs: MemoryJobs, options: { readonly nodeId: string; r
       method: /^GET$/,
       path: /^\/v1\/client\/allocation\/(.+)\/stats$/s,
       answer: (id, _request, nowMs) => {
-        if (!UUID.test(id)) throw new Refusal(500, "alloc lookup failed: index error: UUID must be 36 characters")
-        if (!jobs.allocations.some((each) => each.ID === id)) throw new Refusal(404, `Unknown allocation "${id}"`)
+        if (!UUID.test(id)) throw new AgentRefusal(500, "alloc lookup failed: index error: UUID must be 36 characters")
+        if (!jobs.allocations.some((each) => each.ID === id)) throw new AgentRefusal(404, `Unknown allocation "${id}"`)
         return { value: usage(nowMs), read: false }
       },
     },
