@@ -7,6 +7,7 @@ import * as memory from "../../adapters/driven/record_repository/memory.ts"
 import * as mongo from "../../adapters/driven/record_repository/mongo.ts"
 import * as sqlite from "../../adapters/driven/record_repository/sqlite.ts"
 import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
+import { storeOf } from "../../bootstrap/store.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
 import { recordRepositoryContract } from "./record_repository.ts"
@@ -18,6 +19,12 @@ afterAll(() => rmSync(folder, { recursive: true }))
 recordRepositoryContract({
   name: "sqlite",
   layer: Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, "records.sqlite") })),
+  keeps: true,
+})
+
+recordRepositoryContract({
+  name: "sqlite, as the service keeps it",
+  layer: storeOf({ sqlite: join(folder, "remembered.sqlite") }),
   keeps: true,
 })
 

@@ -1,4 +1,5 @@
-// Random histories against a plain Map: whatever is asked, a repository answers as the model does.
+// Random histories against a plain array: whatever is asked, a repository answers as the model does. Two repositories
+// share one store and take turns, so what one remembers is changed by the other; ids leap, so pages begin behind gaps.
 import { deepEqual, equal } from "node:assert/strict"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,15 +8,20 @@ import { after, describe } from "node:test"
 import { Context, Effect, Layer } from "effect"
 import fc from "fast-check"
 import * as memory from "../../../adapters/driven/record_repository/memory.ts"
+import { remembering } from "../../../adapters/driven/record_repository/remembering.ts"
 import * as sqlite from "../../../adapters/driven/record_repository/sqlite.ts"
 import * as sqliteDatabase from "../../../adapters/driven/sqlite_database.ts"
-import { type Fields, RecordRepository } from "../../../domain/records/record_repository.ts"
+import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { effectTest } from "../../support/effect_test.ts"
 
-type Step =
+type Repository = RecordRepository["Service"]
+
+type Step = { readonly by: number } & (
   | { readonly do: "create"; readonly all: ReadonlyArray<Fields> }
-  | { readonly do: "get" | "remove"; readonly id: number }
+  | { readonly do: "get" | "remove"; readonly at: number }
   | { readonly do: "list"; readonly start: number; readonly limit: number }
+  | { readonly do: "leap"; readonly ids: number }
+)
 
 // Through JSON once: the values a client can send. An id is never among the fields.
 const fields: fc.Arbitrary<Fields> = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })).map((value) => {
@@ -23,74 +29,111 @@ const fields: fc.Arbitrary<Fields> = fc.dictionary(fc.string(), fc.jsonValue({ m
   return rest
 })
 
+const by = fc.nat(1)
+
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constant("create"), all: fc.array(fields, { minLength: 1, maxLength: 4 }) }),
-  fc.record({ do: fc.constantFrom("get", "remove"), id: fc.integer({ min: 1, max: 12 }) }),
-  fc.record({ do: fc.constant("list"), start: fc.nat(8), limit: fc.nat(8) }),
+  fc.record({ by, do: fc.constant("create"), all: fc.array(fields, { minLength: 1, maxLength: 4 }) }),
+  fc.record({ by, do: fc.constantFrom("get", "remove"), at: fc.nat(12) }),
+  fc.record({ by, do: fc.constant("list"), start: fc.nat(8), limit: fc.nat(8) }),
+  fc.record({ by, do: fc.constant("leap"), ids: fc.integer({ min: 1, max: 5_000 }) }),
 )
 
-type Outcome<A> = { readonly _tag: "Success"; readonly success: A } | { readonly _tag: "Failure" }
+/** Two ways to one store, and a way to let ids leap, where the store has one. */
+interface Shared {
+  readonly both: readonly [Repository, Repository]
+  /** @returns how many ids were left out */
+  readonly leap: (collection: string, ids: number) => Effect.Effect<number, unknown>
+}
+
+const inMemory = Effect.map(Layer.build(memory.layer), (context): Shared => {
+  const repository = Context.get(context, RecordRepository)
+  return { both: [repository, repository], leap: () => Effect.succeed(0) }
+})
+
+const inFile = (path: string, remembers: boolean) =>
+  Effect.gen(function* () {
+    const open = Effect.map(
+      Layer.build(Layer.fresh(Layer.provideMerge(sqlite.layer, sqliteDatabase.layer({ path })))),
+      (context) => {
+        const database = Context.get(context, sqliteDatabase.SqliteDatabase)
+        const repository = Context.get(context, RecordRepository)
+        return { database, repository: remembers ? remembering(repository, database.version) : repository }
+      },
+    )
+    const [one, other] = [yield* open, yield* open]
+    return {
+      both: [one.repository, other.repository],
+      leap: (collection, ids) =>
+        one.database.write((db) => {
+          db.prepare(
+            `INSERT INTO collections (name, last_id, records) VALUES (?, ?, 0)
+             ON CONFLICT (name) DO UPDATE SET last_id = last_id + excluded.last_id`,
+          ).run(collection, ids)
+          return ids
+        }),
+    } satisfies Shared
+  })
 
 /** Runs one history over a collection that was never used. */
-const follow = (repository: RecordRepository["Service"], collection: string, steps: ReadonlyArray<Step>) =>
+const follow = ({ both, leap }: Shared, collection: string, steps: ReadonlyArray<Step>) =>
   Effect.gen(function* () {
-    const model = new Map<number, Fields>()
+    let model: ReadonlyArray<Stored> = []
     let lastId = 0
-    const expected = (id: number) => ({ id, ...model.get(id) })
-    const matches = (outcome: Outcome<unknown>, id: number) => {
-      equal(outcome._tag, model.has(id) ? "Success" : "Failure")
-      if (outcome._tag === "Success") deepEqual(outcome.success, expected(id))
-    }
     for (const now of steps) {
+      const repository = both[now.by === 0 ? 0 : 1]
       switch (now.do) {
         case "create": {
           const created = yield* Effect.all(
             now.all.map((each) => repository.create(collection, each)),
             { concurrency: "unbounded" },
           )
-          for (const each of now.all) model.set(++lastId, each)
-          deepEqual(
-            created,
-            now.all.map((_, at) => expected(lastId - now.all.length + 1 + at)),
-          )
+          const expected = now.all.map((each) => ({ id: ++lastId, ...each }))
+          deepEqual(created, expected)
+          model = [...model, ...expected]
           break
         }
         case "get":
-          matches(yield* Effect.result(repository.get(collection, now.id)), now.id)
+        case "remove": {
+          const record = model[now.at]
+          const outcome = yield* Effect.result(repository[now.do](collection, record?.id ?? lastId + 1))
+          deepEqual(outcome._tag === "Success" ? outcome.success : undefined, record)
+          if (now.do === "remove") model = model.filter((each) => each !== record)
           break
-        case "remove":
-          matches(yield* Effect.result(repository.remove(collection, now.id)), now.id)
-          model.delete(now.id)
-          break
+        }
         case "list":
-          deepEqual(
-            yield* repository.list(collection, now),
-            [...model.keys()].slice(now.start, now.start + now.limit).map(expected),
-          )
+          deepEqual(yield* repository.list(collection, now), model.slice(now.start, now.start + now.limit))
+          break
+        case "leap":
+          lastId += yield* leap(collection, now.ids)
       }
-      equal(yield* repository.count(collection), model.size)
+      for (const each of both) {
+        equal(yield* each.count(collection), model.length)
+        for (const start of [0, 1, model.length >> 1])
+          deepEqual(yield* each.list(collection, { start, limit: 1000 }), model.slice(start))
+      }
     }
   })
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-model-"))
 
-describe("a RecordRepository answers like a Map", () => {
+describe("a RecordRepository answers like an array", () => {
   after(() => rmSync(folder, { recursive: true }))
 
-  for (const [name, layer] of [
-    ["memory", memory.layer],
-    ["sqlite", Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, "records.sqlite") }))],
+  for (const [name, shared] of [
+    ["memory", inMemory],
+    ["sqlite", inFile(join(folder, "plain.sqlite"), false)],
+    ["sqlite, remembering", inFile(join(folder, "remembering.sqlite"), true)],
   ] as const)
     effectTest(name, () =>
       Effect.gen(function* () {
-        const repository = Context.get(yield* Layer.build(layer), RecordRepository)
+        const store = yield* shared
         let histories = 0
         yield* Effect.promise(() =>
           fc.assert(
-            fc.asyncProperty(fc.array(step, { maxLength: 20 }), (steps) =>
-              Effect.runPromise(follow(repository, `history_${++histories}`, steps)),
+            fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
+              Effect.runPromise(follow(store, `history_${++histories}`, steps)),
             ),
-            { numRuns: 50 },
+            { numRuns: 100 },
           ),
         )
       }),
