@@ -136,10 +136,10 @@ export const putLoad = async (server: Server, load: Load, folder: string): Promi
   await Bun.write(tokens, [load.token].flat().join("\n"))
   const url = server.url + load.path
   const options = ["-t1", `-c${load.connections}`, `-d${load.seconds}s`, "--timeout", "30s", "-s", script]
-  const run = Bun.spawnSync(onProcessor(1, ["wrk", ...options, url, "--", tokens]), {
+  const run = Bun.spawn(onProcessor(1, ["wrk", ...options, url, "--", tokens]), {
     stdio: ["ignore", "pipe", "inherit"],
   })
-  const text = run.stdout.toString()
+  const text = await new Response(run.stdout).text()
   const requests = /(\d+) requests in/.exec(text)?.[1]
   const perSecond = /Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]
   if (requests === undefined || perSecond === undefined || /Non-2xx|Socket errors/.test(text))

@@ -3,11 +3,11 @@
 // Usage: bun run bench:records [--rounds 5] [--seconds 3] [--only get,tokens,list100,list1000,create,start]
 //                              [--peers elysia,fastify,hono,gin,bun] [--json]
 //
-// Prints one table per load. First the processor time of the server per request (user and system time of its process
-// over the requests that wrk counted), which holds on a noisy machine; second the throughput. All servers run in one
-// run, in turn, and the numbers are medians of the rounds. "x" columns say how many times as cheap, or as fast, as that
-// peer the product is. A line that misses its aim is marked short; nothing fails because of a time. A server that gives a
-// wrong answer ends the run before anything is measured. The tables go to stdout, progress to stderr. Linux only.
+// Prints one table per load. First stands the processor time of the server per request: user and system time of its
+// process over the requests that wrk counted, which holds on a noisy machine. Second stands the throughput. All servers
+// take turns in one run, and every number is the median of its rounds. Aims are about processor time; a line that misses
+// its aim is marked SHORT, and nothing fails because of a time. A server that gives a wrong answer ends the run before
+// anything is measured. The tables (with --json one object instead) go to stdout, progress to stderr. Linux only.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -97,66 +97,95 @@ const PLANS: ReadonlyArray<Plan> = [
   },
 ]
 
-const { values } = parseArgs({
+const LOADS = [...PLANS.map(({ name }) => name), START.name]
+const PEERS = ["elysia", "fastify", "hono", "gin", "bun"]
+
+const { values: options } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "3" },
-    only: { type: "string", default: [...PLANS, START].map(({ name }) => name).join(",") },
-    peers: { type: "string" },
+    only: { type: "string", default: LOADS.join(",") },
+    peers: { type: "string", default: PEERS.join(",") },
     json: { type: "boolean", default: false },
   },
 })
-const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
-const wanted = values.only.split(",")
-const unknown = wanted.filter((name) => ![...PLANS, START].some((each) => each.name === name))
-if (unknown.length > 0) throw new Error(`--only: there is no ${unknown.join(", ")}`)
-const note = (line: string) => process.stderr.write(`${line}\n`)
 
-/** One server under one load for some seconds: microseconds of processor time per request, and requests per second. */
-const measure = async (running: ServerProcess, load: Plan["load"], duration: number) => {
+const chosen = (option: string, names: string, known: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const strange = names.split(",").filter((name) => !known.includes(name))
+  if (strange.length > 0) throw new Error(`--${option} ${strange}: must be of ${known.join(", ")}`)
+  return names.split(",")
+}
+
+const positive = (option: string, text: string): number => {
+  if (!(Number(text) > 0)) throw new Error(`--${option} must be above 0`)
+  return Number(text)
+}
+
+const rounds = positive("rounds", options.rounds)
+const seconds = positive("seconds", options.seconds)
+const loads = chosen("only", options.only, LOADS)
+const peers = chosen("peers", options.peers, PEERS)
+
+const folder = mkdtempSync(join(tmpdir(), "portolan-bench-"))
+const note = (line: string) => process.stderr.write(`${line}\n`)
+const print = (text: string) => options.json || process.stdout.write(`${text}\n`)
+
+/** A server that runs and gave the right answers. */
+interface Proved {
+  readonly server: RecordServer
+  readonly running: ServerProcess
+}
+
+/** Lets every server take its turn, round by round; gives what each measured, in the order of the servers. */
+const inTurn = async <S, A>(
+  name: string,
+  servers: ReadonlyArray<S>,
+  measure: (server: S) => Promise<A>,
+): Promise<ReadonlyArray<readonly [S, ReadonlyArray<A>]>> => {
+  const taken = servers.map((server) => [server, [] as A[]] as const)
+  for (let round = 1; round <= rounds; round++) {
+    note(`${name}: round ${round} of ${rounds}`)
+    for (const [server, values] of taken) values.push(await measure(server))
+  }
+  return taken
+}
+
+/** One server under one load: microseconds of processor time per request, and requests per second. */
+const cost = async ({ running }: Proved, load: Plan["load"], duration: number) => {
   const before = processorTimeOf(running.pid)
   const { requests, perSecond } = await putLoad(running, { ...load, seconds: duration }, folder)
   return { microseconds: (processorTimeOf(running.pid) - before) / requests, perSecond }
 }
 
-type Running = ReadonlyArray<readonly [RecordServer, ServerProcess]>
-
-const measureInTurn = async ({ name, load, aims }: Plan, running: Running): Promise<ReadonlyArray<Row>> => {
-  const able = running.filter(([{ kind }]) => kind === "full" || load.path.startsWith("/api/products/"))
-  for (const [, server] of able) await measure(server, load, WARM_UP_SECONDS)
-  const results = able.map(([server]) => ({ server, taken: [] as Array<Awaited<ReturnType<typeof measure>>> }))
-  for (let round = 1; round <= rounds; round++) {
-    note(`${name}: round ${round} of ${rounds}`)
-    for (const [at, [, server]] of able.entries()) results[at]?.taken.push(await measure(server, load, seconds))
-  }
-  const medians = results.map(({ server, taken }) => ({
+const measureLoad = async ({ name, load, aims }: Plan, proved: ReadonlyArray<Proved>): Promise<ReadonlyArray<Row>> => {
+  const isById = load.path.startsWith("/api/products/")
+  const able = proved.filter(({ server }) => server.kind === "full" || (server.kind === "fixed" && isById))
+  for (const each of able) await cost(each, load, WARM_UP_SECONDS)
+  const medians = (await inTurn(name, able, (each) => cost(each, load, seconds))).map(([{ server }, costs]) => ({
     server,
-    microseconds: median(taken.map((each) => each.microseconds)),
-    perSecond: median(taken.map((each) => each.perSecond)),
+    microseconds: median(costs.map((each) => each.microseconds)),
+    perSecond: median(costs.map((each) => each.perSecond)),
   }))
-  const ours = medians[0]
+  const ours = medians.find(({ server }) => server.name === "portolan") ?? { microseconds: 0, perSecond: 0 }
   return medians.map(({ server, microseconds, perSecond }) => {
-    const timesAsCheap = microseconds / (ours?.microseconds ?? Number.NaN)
+    const timesAsCheap = microseconds / ours.microseconds
+    const timesAsFast = ours.perSecond / perSecond
     const aim = aims[server.name]
     const verdict = aim === undefined ? {} : { aim, held: timesAsCheap >= aim }
-    const timesAsFast = (ours?.perSecond ?? Number.NaN) / perSecond
-    return { server: server.title, microseconds, perSecond, timesAsCheap, timesAsFast, ...verdict }
+    return { server: server.title, microseconds, timesAsCheap, ...verdict, perSecond, timesAsFast }
   })
 }
 
 const measureStarts = async (servers: ReadonlyArray<RecordServer>): Promise<ReadonlyArray<StartRow>> => {
-  const results = servers.map((server) => ({ server, taken: [] as Array<number> }))
-  for (let round = 1; round <= rounds; round++) {
-    note(`start: round ${round} of ${rounds}`)
-    for (const { server, taken } of results) {
+  const medians = (
+    await inTurn(START.name, servers, async (server) => {
       const running = await startToFirstRecord(server, token)
       await running.stop()
-      taken.push(running.startedInMs)
-    }
-  }
-  const ours = median(results[0]?.taken ?? [])
-  return results.map(({ server, taken }) => {
-    const milliseconds = median(taken)
+      return running.startedInMs
+    })
+  ).map(([server, times]) => ({ server, milliseconds: median(times) }))
+  const ours = medians.find(({ server }) => server.name === "portolan")?.milliseconds ?? 0
+  return medians.map(({ server, milliseconds }) => {
     const [timesAsLong, atMost] = [ours / milliseconds, START.aims[server.name]]
     const verdict = atMost === undefined ? {} : { atMost, held: timesAsLong <= atMost }
     return { server: server.title, milliseconds, timesAsLong, ...verdict }
@@ -164,60 +193,65 @@ const measureStarts = async (servers: ReadonlyArray<RecordServer>): Promise<Read
 }
 
 const verdictOf = (aim: string, held: boolean | undefined): string =>
-  held === undefined ? "| |" : `${aim} | ${held ? "held" : "SHORT"} |`
+  held === undefined ? "| " : `${aim} | ${held ? "held" : "SHORT"}`
 
 const loadTable = (title: string, rows: ReadonlyArray<Row>): string =>
   [
     `\n### ${title}\n`,
-    "| Server | µs of processor time a request | x | aim | | requests/s | x |\n|---|---|---|---|---|---|---|",
-    ...rows.map(({ server, microseconds, perSecond, timesAsCheap, timesAsFast, aim, held }) => {
-      const cheap = `${microseconds.toFixed(1)} | ${timesAsCheap.toFixed(2)}`
-      return `| ${server} | ${cheap} | ${verdictOf(`${aim}`, held)} ${Math.round(perSecond)} | ${timesAsFast.toFixed(2)} |`
+    "| Server | µs of processor time a request | Portolan is x as cheap | aim | | requests/s | Portolan is x as fast |",
+    "|---|---|---|---|---|---|---|",
+    ...rows.map(({ server, microseconds, timesAsCheap, aim, held, perSecond, timesAsFast }) => {
+      const cheap = `${microseconds.toFixed(1)} | ${timesAsCheap.toFixed(2)} | ${verdictOf(`${aim}`, held)}`
+      return `| ${server} | ${cheap} | ${Math.round(perSecond)} | ${timesAsFast.toFixed(2)} |`
     }),
   ].join("\n")
 
 const startTable = (rows: ReadonlyArray<StartRow>): string =>
   [
     "\n### First answer after start\n",
-    "| Server | ms to the first record | Portolan's time, x | aim | |\n|---|---|---|---|---|",
+    "| Server | ms to the first record | Portolan takes x as long | aim | |\n|---|---|---|---|---|",
     ...rows.map(({ server, milliseconds, timesAsLong, atMost, held }) => {
-      const verdict = verdictOf(`at most ${atMost}`, held)
-      return `| ${server} | ${Math.round(milliseconds)} | ${timesAsLong.toFixed(2)} | ${verdict}`
+      const long = `${timesAsLong.toFixed(2)} | ${verdictOf(`at most ${atMost}`, held)}`
+      return `| ${server} | ${Math.round(milliseconds)} | ${long} |`
     }),
   ].join("\n")
 
-const folder = mkdtempSync(join(tmpdir(), "portolan-bench-"))
-const running: Array<readonly [RecordServer, ServerProcess]> = []
-const stopAll = () => Promise.all(running.splice(0).map(([, server]) => server.stop()))
-try {
+/** What install.sh prepared, and of it what was chosen. */
+const prepare = async (): Promise<ReadonlyArray<RecordServer>> => {
   const installed = Bun.spawnSync([join(import.meta.dir, "install.sh")], { stdio: ["ignore", "pipe", "inherit"] })
   if (!installed.success) throw new Error("install.sh failed")
-  const peers = values.peers?.split(",")
-  const servers = (await recordServers(folder, installed.stdout.toString().trim())).filter(
-    ({ name }) => name === "portolan" || name === "elysia-bare" || (peers?.includes(name) ?? true),
-  )
+  const servers = await recordServers(folder, installed.stdout.toString().trim())
+  return servers.filter(({ name }) => !PEERS.includes(name) || peers.includes(name))
+}
+
+const proved: Array<Proved> = []
+const stopAll = () => Promise.all(proved.splice(0).map(({ running }) => running.stop()))
+const cleanUp = async () => {
+  await stopAll()
+  rmSync(folder, { recursive: true, force: true })
+}
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void cleanUp().then(() => process.exit(1)))
+try {
+  const servers = await prepare()
   for (const server of servers) {
     note(`${server.name}: starts, is filled, is proved`)
-    running.push([server, await startFilledAndProved(server, token)])
+    proved.push({ server, running: await startFilledAndProved(server, token) })
   }
-  const json: Record<string, ReadonlyArray<Row | StartRow>> = {}
-  const print = (text: string) => values.json || process.stdout.write(`${text}\n`)
   print(`${rounds} rounds of ${seconds} s, in turn, medians`)
-  const loaded = running.filter(([{ kind }]) => kind !== "open")
-  for (const plan of PLANS.filter(({ name }) => wanted.includes(name))) {
-    const rows = await measureInTurn(plan, loaded)
-    json[plan.name] = rows
+  const results: Record<string, ReadonlyArray<Row | StartRow>> = {}
+  for (const plan of PLANS.filter(({ name }) => loads.includes(name))) {
+    const rows = await measureLoad(plan, proved)
+    results[plan.name] = rows
     print(loadTable(plan.title, rows))
   }
-  // Nothing else runs meanwhile: a server that still works off its load would share the processors with a start.
+  // A server that still works off its load would share the processors with a start.
   await stopAll()
-  if (wanted.includes(START.name)) {
+  if (loads.includes(START.name)) {
     const rows = await measureStarts(servers)
-    json[START.name] = rows
+    results[START.name] = rows
     print(startTable(rows))
   }
-  if (values.json) process.stdout.write(`${JSON.stringify({ rounds, seconds, ...json }, undefined, 2)}\n`)
+  if (options.json) process.stdout.write(`${JSON.stringify({ rounds, seconds, results }, undefined, 2)}\n`)
 } finally {
-  await stopAll()
-  rmSync(folder, { recursive: true })
+  await cleanUp()
 }
