@@ -1,6 +1,5 @@
 // The library's scheduler face: `import { createScheduler } from "portolan/scheduler"`. Promises outside, Effect inside.
 import { Context, Effect, Layer, ManagedRuntime, Redacted, References, Stream } from "effect"
-import type { TlsOptions } from "../adapters/driven/http_exchange.ts"
 import * as memoryJournal from "../adapters/driven/restart_journal/memory.ts"
 import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
 import { checkOptions, type HttpSchedulerOptions } from "../adapters/driven/scheduler/http_options.ts"
@@ -13,7 +12,12 @@ import type { Integer, JobDefinition, JobPlan } from "../domain/scheduler/job.ts
 import type { ResourceUsage } from "../domain/scheduler/resource_usage.ts"
 import type { RestartJournal, RestartRecord } from "../domain/scheduler/restart_journal.ts"
 import { RESTART_RULES, type RestartRules } from "../domain/scheduler/restart_plan.ts"
-import { type EventBatch, SchedulerPort, type Snapshot } from "../domain/scheduler/scheduler_port.ts"
+import {
+  type BlockingQuery,
+  type EventBatch,
+  SchedulerPort,
+  type Snapshot,
+} from "../domain/scheduler/scheduler_port.ts"
 import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 import { loggerLayer, type StructuredLogger } from "./library_logger.ts"
 
@@ -25,17 +29,16 @@ export { parseLossless, stringifyLossless } from "../domain/scheduler/lossless_j
 export { memoryBytes, type ResourceUsage } from "../domain/scheduler/resource_usage.ts"
 export type { RestartRecord } from "../domain/scheduler/restart_journal.ts"
 export type { RestartRules } from "../domain/scheduler/restart_plan.ts"
-export type { EventBatch, Snapshot } from "../domain/scheduler/scheduler_port.ts"
+export type { BlockingQuery as Poll, EventBatch, Snapshot } from "../domain/scheduler/scheduler_port.ts"
 export type { StructuredLogger } from "./library_logger.ts"
 
-/** Group that scaling and restarting target when none is given (seed 2.2). */
+/** Task group that scaling and restarting target when none is given (seed 2.2). */
 const SCALE_GROUP = "restreamer"
 /** How long {@link Scheduler.close} waits for second steps of restarts: the pause and a change's usual time. */
 const GRACE = "8 seconds"
 
-export interface SchedulerOptions {
-  /** Agent address, with or without a trailing `/v1`; `unix:///path` for a socket. */
-  readonly baseUrl: string
+/** How to reach an agent, and what a client does beyond one request a call. Only `baseUrl` is required. */
+export interface SchedulerOptions extends Omit<HttpSchedulerOptions, "token" | "scaleGroup" | "debug"> {
   /** ACL token, sent as `X-Scheduler-Token` and `X-Nomad-Token`. */
   readonly token?: string
   /** Task group that `scaleJob` and `restartJob` target; `restreamer` when omitted. */
@@ -51,24 +54,8 @@ export interface SchedulerOptions {
    * the second between the two steps leaves the job at 0.
    */
   readonly journalPath?: string
+  /** How restarts behave beyond the seed's text; {@link RESTART_RULES} for what is omitted. */
   readonly restart?: Partial<RestartRules>
-  readonly tls?: TlsOptions
-  /** Deadline of a read, milliseconds; 10000 when omitted. */
-  readonly readTimeoutMs?: number
-  /** Deadline of a change, milliseconds; 45000 when omitted. */
-  readonly writeTimeoutMs?: number
-  /** Requests in flight at most; 32 when omitted. */
-  readonly maxInFlight?: number
-  /** How often a call is repeated when that is safe; 0 when omitted. */
-  readonly retries?: number
-}
-
-/** A wait on the agent's side; see `pollDefinition` and `pollAllocations`. */
-export interface Poll {
-  /** Answer once something is newer than this. */
-  readonly index: Integer
-  /** Wait at most this long, 0..240000 milliseconds. */
-  readonly waitMs: number
 }
 
 /**
@@ -87,8 +74,8 @@ export interface Scheduler extends AsyncDisposable {
   readonly getAllocations: (nodeId: string, region?: string) => Promise<NomadAllocations>
 
   readonly planJob: (definition: JobDefinition, region?: string) => Promise<JobPlan>
-  readonly pollDefinition: (jobId: string, region: string, poll: Poll) => Promise<Snapshot<JobDefinition>>
-  readonly pollAllocations: (nodeId: string, region: string, poll: Poll) => Promise<Snapshot<NomadAllocations>>
+  readonly pollDefinition: (jobId: string, region: string, poll: BlockingQuery) => Promise<Snapshot<JobDefinition>>
+  readonly pollAllocations: (nodeId: string, region: string, poll: BlockingQuery) => Promise<Snapshot<NomadAllocations>>
   /** Rejects with `NotRunning` when the job does not run as wanted after `timeoutMs` milliseconds. */
   readonly waitUntilRunning: (jobId: string, region: string, wait: { readonly timeoutMs: number }) => Promise<void>
   /** Endless; connects again by itself. `topics` are as `Job:web` or `Deployment`. Leaving the loop ends it. */
@@ -116,20 +103,12 @@ const journalLayer = (path: string | undefined): Layer.Layer<RestartJournal, Sto
 
 type Services = SchedulerPort | restarts.Restarts
 
-const clientOptions = (options: SchedulerOptions): HttpSchedulerOptions => {
-  const { baseUrl, token, scaleGroup, logLevel, readTimeoutMs, writeTimeoutMs, maxInFlight, retries, tls } = options
-  return {
-    baseUrl,
-    scaleGroup: scaleGroup ?? SCALE_GROUP,
-    debug: logLevel === "debug",
-    ...(token === undefined ? {} : { token: Redacted.make(token) }),
-    ...(readTimeoutMs === undefined ? {} : { readTimeoutMs }),
-    ...(writeTimeoutMs === undefined ? {} : { writeTimeoutMs }),
-    ...(maxInFlight === undefined ? {} : { maxInFlight }),
-    ...(retries === undefined ? {} : { retries }),
-    ...(tls === undefined ? {} : { tls }),
-  }
-}
+const clientOptions = ({ token, scaleGroup, logLevel, ...others }: SchedulerOptions): HttpSchedulerOptions => ({
+  ...others,
+  scaleGroup: scaleGroup ?? SCALE_GROUP,
+  debug: logLevel === "debug",
+  ...(token === undefined ? {} : { token: Redacted.make(token) }),
+})
 
 const layersOf = (options: SchedulerOptions): Layer.Layer<Services, InvalidSchedulerSetup | StoreUnavailable> =>
   restarts.layer({ ...RESTART_RULES, ...options.restart }, GRACE).pipe(

@@ -3,20 +3,20 @@ import type { Integer, JobAt, JobDefinition } from "../../domain/scheduler/job.t
 import { type BlockingQuery, type Place, SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
 import { Restarts } from "./restarts.ts"
 
-// The scheduler's use cases on one page (seed 4.3). Every one but the restart is one request, and no span of its own: its
-// cost beside the request would be mostly the span.
+// The scheduler's use cases on one page (seed 4.3). Every one but the restart is one request to the agent, and fails with
+// SchedulerError alone.
 
 const ask = <A, E>(call: (scheduler: SchedulerPort["Service"]) => Effect.Effect<A, E>) =>
   Effect.flatMap(SchedulerPort, call)
 
-/** @fails {SchedulerError} */
+/** The definition of a job. */
 export const getDefinition = (at: JobAt) =>
   ask((scheduler) => Effect.map(scheduler.getDefinition(at), ({ value }) => value))
 
 /** The definition once it is newer than the index, with its own; the same one when nothing happened in time. */
 export const pollDefinition = (at: JobAt, poll: BlockingQuery) => ask((scheduler) => scheduler.getDefinition(at, poll))
 
-/** @fails {SchedulerError} */
+/** Registers a job, or changes the one of the same id. */
 export const runJob = (definition: JobDefinition, place: Place) =>
   ask((scheduler) => scheduler.runJob(definition, place))
 
@@ -28,20 +28,20 @@ export const planJob = (definition: JobDefinition, place: Place) =>
 export const scaleJob = (to: JobAt & { readonly count: number; readonly ifIndex?: Integer }) =>
   ask((scheduler) => scheduler.scaleJob({ ...to, group: scheduler.scaleGroup }))
 
-/** @fails {RestartError} of the first step alone */
+/** Scales the configured group to 0, and one second later to 1. Fails with the {@link RestartError} of the first step alone. */
 export const restartJob = (job: JobAt) => Effect.flatMap(Restarts, ({ restart }) => restart(job))
 
 /** Restarts that are pending or stuck, oldest first. */
 export const unfinishedRestarts = Effect.flatMap(Restarts, ({ unfinished }) => unfinished)
 
-/** @fails {SchedulerError} never because the job is unknown: the agent calls that done */
+/** Stops a job; with `purge` it is also forgotten. An unknown job is no error: for the agent it is deleted already. */
 export const deleteJob = (at: JobAt & { readonly purge: boolean }) => ask((scheduler) => scheduler.deleteJob(at))
 
-/** @fails {SchedulerError} */
+/** What an allocation uses now. */
 export const allocationStats = (at: Place & { readonly allocationId: string }) =>
   ask((scheduler) => scheduler.allocationStats(at))
 
-/** @fails {SchedulerError} never because the node is unknown: the agent answers with an empty list */
+/** The allocations of a node. An unknown node is no error: the agent answers with an empty list. */
 export const getAllocations = (at: Place & { readonly nodeId: string }) =>
   ask((scheduler) => Effect.map(scheduler.getAllocations(at), ({ value }) => value))
 

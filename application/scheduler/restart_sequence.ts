@@ -21,28 +21,44 @@ export interface RestartParts {
   readonly owner: string
 }
 
-/** How the job of a record stands, as its definition tells. */
-type Standing =
-  | { readonly is: "waiting"; readonly modifyIndex?: Integer }
-  | { readonly is: "running" }
-  | { readonly is: "gone" }
+/** How the job of a record stands: `waiting` is at 0, and its index lets the second step insist that it stays so. */
+interface Standing {
+  readonly is: "waiting" | "running" | "gone"
+  readonly modifyIndex?: Integer | undefined
+}
 
-/** The steps of one restart. Each of them leaves the journal true before it lets go. */
+/** The steps of one restart. Whatever a step did is in the journal when the step ends. */
 export const makeSteps = ({ scheduler, journal, rules, owner }: RestartParts) => {
   const lease = Effect.map(Clock.currentTimeMillis, (now) => ({ owner, until: now + rules.leaseMs }))
-  const about = (record: RestartRecord) => ({ restart: record.id, jobId: record.jobId, region: record.region })
 
-  /** The journal may fail once a step is done; the job must come back all the same, so that is only logged. */
+  const log = (level: "Info" | "Warn" | "Error", record: RestartRecord, ...message: ReadonlyArray<string>) =>
+    Effect.annotateLogs(Effect.logWithLevel(level)(...message), {
+      restart: record.id,
+      jobId: record.jobId,
+      region: record.region,
+    })
+
+  /** The journal may fail once the job is at 0; the job must come back all the same, so that is only logged. */
   const despiteJournal = <A>(label: string, fallback: A, write: Effect.Effect<A, StoreUnavailable>) =>
     Effect.catch(write, (error) =>
       Effect.as(Effect.logError(`Restart journal: cannot ${label}`, error.message), fallback),
     )
 
-  /** False when another instance has taken the restart over. */
-  const keep = Effect.fnUntraced(function* (record: RestartRecord) {
-    return yield* despiteJournal("keep", true, journal.update(record, yield* lease))
-  })
+  /** Writes the record. False when another instance has taken the restart over. */
+  const keep = (record: RestartRecord) =>
+    Effect.flatMap(lease, (renewed) => despiteJournal("keep", true, journal.update(record, renewed)))
+
   const forget = (record: RestartRecord) => despiteJournal("close", true, journal.close(record.id, owner))
+
+  const finished = (record: RestartRecord, how: string) =>
+    Effect.andThen(forget(record), log("Info", record, `Restart is over: ${how}`))
+
+  /** Leaves the record in the journal for a person to look at; nobody tries any more. */
+  const giveUp = (record: RestartRecord, error: SchedulerError) =>
+    Effect.andThen(
+      keep({ ...record, state: "stuck", lastError: error.message }),
+      log("Error", record, "Restart is stuck: the job was not brought back", error.message),
+    )
 
   const scaleTo = (record: RestartRecord, count: number) =>
     scheduler.scaleJob({
@@ -61,79 +77,58 @@ export const makeSteps = ({ scheduler, journal, rules, owner }: RestartParts) =>
       Effect.map(({ value: job }): Standing => {
         const count = groupCount(job, record.group)
         if (job.Stop === true || count === undefined) return { is: "gone" }
-        if (count > 0) return { is: "running" }
-        return job.JobModifyIndex === undefined ? { is: "waiting" } : { is: "waiting", modifyIndex: job.JobModifyIndex }
+        return count > 0 ? { is: "running" } : { is: "waiting", modifyIndex: job.JobModifyIndex }
       }),
       Effect.catchTag("SchedulerNotFound", () => Effect.succeed<Standing>({ is: "gone" })),
     )
 
+  /** Writes that the job is at 0 since `stopIndex`, and gives the record of the second step, due in `delayMs`. */
   const stopped = Effect.fnUntraced(function* (record: RestartRecord, stopIndex: Integer | undefined, delayMs: number) {
     const dueAt = (yield* Clock.currentTimeMillis) + delayMs
-    const next: RestartRecord = {
-      ...record,
-      state: "stopped",
-      dueAt,
-      ...(stopIndex === undefined ? {} : { stopIndex }),
-    }
+    const known = stopIndex === undefined ? {} : { stopIndex }
+    const next: RestartRecord = { ...record, ...known, state: "stopped", dueAt }
     yield* keep(next)
     return next
   })
 
-  /** Somebody has to look at it: it stays in the journal, and nobody tries any more. */
-  const giveUp = Effect.fnUntraced(function* (record: RestartRecord, error: SchedulerError) {
-    yield* keep({ ...record, state: "stuck", lastError: error.message })
-    yield* Effect.annotateLogs(
-      Effect.logError("Restart is stuck: the job was not brought back", error.message),
-      about(record),
-    )
-  })
-
-  const finished = Effect.fnUntraced(function* (record: RestartRecord, how: string) {
-    yield* forget(record)
-    yield* Effect.annotateLogs(Effect.logInfo(`Restart is over: ${how}`), about(record))
-  })
-
-  /** After a failed try: the record to go on with, or nothing when it is over. */
+  /** After a failed try of the second step: the record of the next try, or `undefined` when there is none. */
   const afterFailedTry = Effect.fnUntraced(function* (record: RestartRecord, error: SchedulerError, sinceMs: number) {
-    const now = yield* Clock.currentTimeMillis
-    const verdict = afterFailure(error, now - sinceMs)
-    if (verdict === "superseded") return yield* finished(record, "the job is gone")
-    if (verdict === "stuck" || rules.secondStep === "literal") return yield* giveUp(record, error)
+    const failed = { ...record, lastError: error.message }
+    const verdict = afterFailure(error, (yield* Clock.currentTimeMillis) - sinceMs)
+    if (verdict === "superseded") return yield* Effect.as(finished(record, "the job is gone"), undefined)
+    if (verdict === "stuck" || rules.secondStep === "literal") return yield* Effect.as(giveUp(record, error), undefined)
     if (verdict === "compare") {
       const standing = yield* Effect.result(look(record))
-      if (Result.isSuccess(standing)) {
-        if (standing.success.is !== "waiting") return yield* finished(record, "somebody else changed the job meanwhile")
-        return yield* stopped({ ...record, lastError: error.message }, standing.success.modifyIndex, 0)
-      }
+      if (Result.isSuccess(standing) && standing.success.is === "waiting")
+        return yield* stopped(failed, standing.success.modifyIndex, 0)
+      if (Result.isSuccess(standing))
+        return yield* Effect.as(finished(record, "somebody else changed the job meanwhile"), undefined)
     }
-    const log = record.attempts === 1 ? Effect.logError : Effect.logWarning
-    yield* Effect.annotateLogs(log("Restart: the job was not brought back yet", error.message), about(record))
-    return yield* stopped({ ...record, lastError: error.message }, record.stopIndex, pauseAfter(record.attempts))
+    const level = record.attempts === 1 ? "Error" : "Warn"
+    yield* log(level, record, "Restart: the job was not brought back yet", error.message)
+    return yield* stopped(failed, undefined, pauseAfter(record.attempts))
+  })
+
+  /** One try of the second step, when it is due: the record of the next try, or `undefined` when there is none. */
+  const tryToStart = Effect.fnUntraced(function* (record: RestartRecord, sinceMs: number) {
+    yield* Effect.sleep(Math.max(0, record.dueAt - (yield* Clock.currentTimeMillis)))
+    const starting: RestartRecord = { ...record, state: "starting", attempts: record.attempts + 1 }
+    if (!(yield* keep(starting))) return undefined
+    const tried = yield* Effect.result(scaleTo(starting, RESTART_COUNTS.start))
+    if (Result.isFailure(tried)) return yield* afterFailedTry(starting, tried.failure, sinceMs)
+    yield* despiteJournal("settle", undefined, journal.settle(starting))
+    return yield* Effect.as(finished(starting, "the job is back"), undefined)
   })
 
   /** Brings a stopped job back, as often as the rules say. */
   const finish = Effect.fnUntraced(
     function* (record: RestartRecord) {
-      const sinceMs = record.dueAt
-      let current: RestartRecord | undefined = record
-      while (current !== undefined) {
-        yield* Effect.sleep(Math.max(0, current.dueAt - (yield* Clock.currentTimeMillis)))
-        const starting: RestartRecord = { ...current, state: "starting", attempts: current.attempts + 1 }
-        if (!(yield* keep(starting))) return
-        const tried = yield* Effect.result(scaleTo(starting, RESTART_COUNTS.start))
-        if (Result.isSuccess(tried)) {
-          yield* despiteJournal("settle", undefined, journal.settle(starting))
-          return yield* finished(starting, "the job is back")
-        }
-        current = (yield* afterFailedTry(starting, tried.failure, sinceMs)) ?? undefined
-      }
+      let next: RestartRecord | undefined = record
+      while (next !== undefined) next = yield* tryToStart(next, record.dueAt)
     },
     (running, record) =>
       Effect.onInterrupt(running, () =>
-        Effect.annotateLogs(
-          Effect.logWarning("Restart interrupted: the job is left at 0 for the next start"),
-          about(record),
-        ),
+        log("Warn", record, "Restart interrupted: the job is left at 0 for the next start"),
       ),
   )
 
@@ -144,8 +139,8 @@ export const makeSteps = ({ scheduler, journal, rules, owner }: RestartParts) =>
       if (Result.isSuccess(standing)) {
         if (standing.success.is === "gone") return yield* finished(record, "the job is gone")
         if (standing.success.is === "running") return yield* finished(record, "the job already runs")
-        const dueIn = Math.max(0, record.state === "stopped" ? record.dueAt - (yield* Clock.currentTimeMillis) : 0)
-        return yield* finish(yield* stopped(record, standing.success.modifyIndex, dueIn))
+        const dueIn = record.state === "stopped" ? record.dueAt - (yield* Clock.currentTimeMillis) : 0
+        return yield* finish(yield* stopped(record, standing.success.modifyIndex, Math.max(0, dueIn)))
       }
       if (afterFailure(standing.failure, 0) !== "retry") return yield* giveUp(record, standing.failure)
       yield* Effect.sleep(pauseAfter(looks))
@@ -154,10 +149,10 @@ export const makeSteps = ({ scheduler, journal, rules, owner }: RestartParts) =>
   })
 
   /**
-   * The first step. Gives the record to finish, or fails with the first step's own error.
+   * The first step. Gives the record to finish.
    *
    * @param later called with a record nobody could look at: the job may be at 0
-   * @fails {RestartError}
+   * @fails {RestartError} with the first step's own error
    */
   const begin = Effect.fnUntraced(function* (
     record: RestartRecord,
@@ -166,17 +161,12 @@ export const makeSteps = ({ scheduler, journal, rules, owner }: RestartParts) =>
     yield* journal.open(record, yield* lease)
     const first = yield* Effect.result(scaleTo(record, RESTART_COUNTS.stop))
     if (Result.isSuccess(first)) return yield* stopped(record, first.success.jobModifyIndex, rules.delayMs)
-    const error = first.failure
-    if (!mayHaveStopped(error)) {
-      yield* forget(record)
-      return yield* error
-    }
-    const standing = yield* Effect.result(look(record))
-    if (Result.isFailure(standing)) yield* later(record)
-    else if (standing.success.is === "waiting")
+    const standing = mayHaveStopped(first.failure) ? yield* Effect.result(look(record)) : undefined
+    if (standing !== undefined && Result.isFailure(standing)) yield* later(record)
+    else if (standing?.success.is === "waiting")
       return yield* stopped(record, standing.success.modifyIndex, rules.delayMs)
     else yield* forget(record)
-    return yield* error
+    return yield* first.failure
   })
 
   return { begin, finish, resume }

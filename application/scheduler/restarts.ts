@@ -1,11 +1,11 @@
-import { Clock, Context, Deferred, type Duration, Effect, Layer, Random } from "effect"
+import { Clock, Context, Deferred, type Duration, Effect, Exit, Layer, Option, Random, Schedule } from "effect"
 import type { RestartError } from "../../domain/scheduler/errors.ts"
 import { type JobAt, problemWithJobAt } from "../../domain/scheduler/job.ts"
 import { RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
 import type { RestartRules } from "../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
-import { make as makeBackground } from "../background.ts"
+import { makeBackground } from "../background.ts"
 import { makeSteps } from "./restart_sequence.ts"
 
 /**
@@ -31,6 +31,77 @@ const randomName = Effect.map(
   (parts) => parts.map((part) => part.toString(36)).join(""),
 )
 
+const newRecord = Effect.fnUntraced(function* (
+  { endpoint, scaleGroup }: SchedulerPort["Service"],
+  { jobId, region, namespace }: JobAt,
+) {
+  const now = yield* Clock.currentTimeMillis
+  const record: RestartRecord = {
+    id: `${now.toString(36)}-${yield* randomName}`,
+    endpoint,
+    jobId,
+    region,
+    ...(namespace === undefined ? {} : { namespace }),
+    group: scaleGroup,
+    state: "intent",
+    createdAt: now,
+    dueAt: now,
+    attempts: 0,
+  }
+  return record
+})
+
+/** What only keeps leases in order may fail: the leases then end by themselves. */
+const attempt = (label: string, work: Effect.Effect<unknown, StoreUnavailable>) =>
+  Effect.catch(work, (error) => Effect.logWarning(`Restart journal: cannot ${label}`, error.message))
+
+const make = Effect.fnUntraced(function* (rules: RestartRules, grace: Duration.Input) {
+  const scheduler = yield* SchedulerPort
+  const journal = yield* RestartJournal
+  const owner = yield* randomName
+  const { begin, finish, resume } = makeSteps({ scheduler, journal, rules, owner })
+  const leaseFromNow = Effect.map(Clock.currentTimeMillis, (now) => ({ owner, until: now + rules.leaseMs }))
+
+  // Finalizers run in reverse: the leases are given back once the running sequences have ended.
+  yield* Effect.addFinalizer(() => attempt("release", journal.release(owner)))
+  const background = yield* makeBackground(grace)
+
+  /** Runs a sequence behind the caller, renewing its lease as long as it takes. */
+  const runBehind = (record: RestartRecord, sequence: Effect.Effect<void>) => {
+    const renew = attempt(
+      "renew",
+      Effect.flatMap(leaseFromNow, (lease) => journal.renew(record.id, lease)),
+    )
+    return background("restart", Effect.raceFirst(sequence, Effect.schedule(renew, Schedule.spaced(rules.leaseMs / 3))))
+  }
+
+  const takeOver = Effect.gen(function* () {
+    const left = yield* journal.claim(scheduler.endpoint, yield* Clock.currentTimeMillis, yield* leaseFromNow)
+    for (const record of left) yield* runBehind(record, resume(record))
+  })
+  if (journal.shared)
+    yield* Effect.forkScoped(Effect.repeat(attempt("take over", takeOver), Schedule.spaced(rules.leaseMs)))
+
+  const restart = Effect.fn("restartJob")(function* (job: JobAt) {
+    const problem = problemWithJobAt(job)
+    if (problem !== undefined) return yield* problem
+    const record = yield* newRecord(scheduler, job)
+    const accepted = yield* Deferred.make<void, RestartError>()
+    // The whole sequence runs behind: a caller that goes away cannot break it in the middle.
+    const sequence = Effect.gen(function* () {
+      const first = yield* begin(record, (unclear) => runBehind(unclear, resume(unclear))).pipe(
+        Effect.onExit((exit) => Deferred.done(accepted, Exit.asVoid(exit))),
+        Effect.option,
+      )
+      if (Option.isSome(first)) yield* finish(first.value)
+    })
+    yield* runBehind(record, sequence)
+    yield* Deferred.await(accepted)
+  })
+
+  return Restarts.of({ restart, unfinished: journal.list(scheduler.endpoint) })
+})
+
 /**
  * Starts with what an earlier process left unfinished, and keeps an eye on what other instances leave.
  *
@@ -39,79 +110,4 @@ const randomName = Effect.map(
 export const layer = (
   rules: RestartRules,
   grace: Duration.Input,
-): Layer.Layer<Restarts, never, SchedulerPort | RestartJournal> =>
-  Layer.effect(
-    Restarts,
-    Effect.gen(function* () {
-      const scheduler = yield* SchedulerPort
-      const journal = yield* RestartJournal
-      const owner = yield* randomName
-      const { begin, finish, resume } = makeSteps({ scheduler, journal, rules, owner })
-      const attempt = (label: string, work: Effect.Effect<unknown, StoreUnavailable>) =>
-        work.pipe(
-          Effect.catch((error) => Effect.logWarning(`Restart journal: cannot ${label}`, error.message)),
-          Effect.asVoid,
-        )
-      const leaseFromNow = Effect.map(Clock.currentTimeMillis, (now) => ({ owner, until: now + rules.leaseMs }))
-
-      // Closed in reverse: the leases are given back once the running sequences have ended.
-      yield* Effect.addFinalizer(() => attempt("release", journal.release(owner)))
-      const background = yield* makeBackground(grace)
-      /** Runs a sequence behind the caller, renewing its lease as long as it takes. */
-      const runBehind = (record: RestartRecord, sequence: Effect.Effect<void>) => {
-        const heartbeat = Effect.gen(function* () {
-          yield* Effect.sleep(rules.leaseMs / 3)
-          yield* attempt("renew", journal.renew(record.id, yield* leaseFromNow))
-        })
-        return background.run("restart", Effect.raceFirst(sequence, Effect.forever(heartbeat)))
-      }
-      const takeOver = Effect.gen(function* () {
-        const left = yield* journal.claim(scheduler.endpoint, yield* Clock.currentTimeMillis, yield* leaseFromNow)
-        for (const record of left) yield* runBehind(record, resume(record))
-      })
-      if (journal.shared)
-        yield* Effect.forkScoped(
-          attempt("take over", takeOver).pipe(Effect.andThen(Effect.sleep(rules.leaseMs)), Effect.forever),
-        )
-
-      const newRecord = Effect.fnUntraced(function* (job: JobAt) {
-        const now = yield* Clock.currentTimeMillis
-        const record: RestartRecord = {
-          id: `${now.toString(36)}-${yield* randomName}`,
-          endpoint: scheduler.endpoint,
-          jobId: job.jobId,
-          region: job.region,
-          ...(job.namespace === undefined ? {} : { namespace: job.namespace }),
-          group: scheduler.scaleGroup,
-          state: "intent",
-          createdAt: now,
-          dueAt: now,
-          attempts: 0,
-        }
-        return record
-      })
-
-      const restart = Effect.fn("restartJob")(function* (job: JobAt) {
-        const problem = problemWithJobAt(job)
-        if (problem !== undefined) return yield* problem
-        const record = yield* newRecord(job)
-        const accepted = yield* Deferred.make<void, RestartError>()
-        // The whole sequence runs behind: a caller that goes away cannot break it in the middle.
-        const sequence = Effect.gen(function* () {
-          const first = yield* begin(record, (unclear) => runBehind(unclear, resume(unclear))).pipe(
-            Effect.onExit((exit) =>
-              exit._tag === "Failure"
-                ? Deferred.failCause(accepted, exit.cause)
-                : Deferred.succeed(accepted, undefined),
-            ),
-            Effect.option,
-          )
-          if (first._tag === "Some") yield* finish(first.value)
-        })
-        yield* runBehind(record, sequence)
-        yield* Deferred.await(accepted)
-      })
-
-      return Restarts.of({ restart, unfinished: journal.list(scheduler.endpoint) })
-    }),
-  )
+): Layer.Layer<Restarts, never, SchedulerPort | RestartJournal> => Layer.effect(Restarts, make(rules, grace))

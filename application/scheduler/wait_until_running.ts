@@ -1,10 +1,10 @@
-import { Clock, Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { NotRunning } from "../../domain/scheduler/errors.ts"
 import type { JobAt, ScaleStatus } from "../../domain/scheduler/job.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
 
-/** Pause between two looks, milliseconds: doubling, as a job starts either soon or late. */
-const PAUSE_MS = { first: 50, longest: 1000 }
+/** Pause between two looks: 50 ms, doubling up to 1 s, as a job starts either soon or late. */
+const PAUSES = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
 
 /** What keeps a job from running as wanted, or `undefined` when nothing does. */
 const shortfall = ({ stopped, groups }: ScaleStatus): string | undefined => {
@@ -18,7 +18,7 @@ const shortfall = ({ stopped, groups }: ScaleStatus): string | undefined => {
 /**
  * Waits until every group of the job runs as many allocations as it wants.
  *
- * @param options.timeoutMs how long to wait, milliseconds
+ * @param options.timeoutMs how long to wait, milliseconds; the job is looked at once more when the time is over
  * @fails {NotRunning} when the time is over, telling what was missing last
  * @fails {SchedulerError} when the job cannot be looked at
  */
@@ -27,12 +27,10 @@ export const waitUntilRunning = Effect.fn("waitUntilRunning")(function* (
   { timeoutMs }: { readonly timeoutMs: number },
 ) {
   const scheduler = yield* SchedulerPort
-  const deadline = (yield* Clock.currentTimeMillis) + timeoutMs
-  for (let pause = PAUSE_MS.first; ; pause = Math.min(pause * 2, PAUSE_MS.longest)) {
-    const missing = shortfall(yield* scheduler.scaleStatus(at))
-    if (missing === undefined) return
-    const left = deadline - (yield* Clock.currentTimeMillis)
-    if (left <= 0) return yield* new NotRunning({ jobId: at.jobId, reason: missing })
-    yield* Effect.sleep(Math.min(pause, left))
-  }
+  const look = Effect.flatMap(scheduler.scaleStatus(at), (status) => {
+    const reason = shortfall(status)
+    return reason === undefined ? Effect.void : Effect.fail(new NotRunning({ jobId: at.jobId, reason }))
+  })
+  const lookUntilRunning = Effect.retry(look, { schedule: PAUSES, while: ({ _tag }) => _tag === "NotRunning" })
+  yield* Effect.timeoutOrElse(lookUntilRunning, { duration: timeoutMs, orElse: () => look })
 })

@@ -63,29 +63,35 @@ export class SchedulerUnreachable extends Data.TaggedError("SchedulerUnreachable
   }
 }
 
-/** The whole exchange, body included, took longer than its deadline. */
-export class SchedulerTimeout extends Data.TaggedError("SchedulerTimeout")<FailedCall> {
-  readonly code = "SCHEDULER_TIMEOUT"
-  override get message(): string {
-    return `${where(this)}: no complete answer within the deadline`
+/** Base of the errors of a call that brought no answer, or none to use. */
+const failedCall = <const Tag extends string, const Code extends string>(tag: Tag, code: Code, text: string) =>
+  class extends Data.TaggedError(tag)<FailedCall> {
+    readonly code = code
+    override get message(): string {
+      return `${where(this)}: ${text}`
+    }
   }
-}
+
+/** The whole exchange, body included, took longer than its deadline. */
+export class SchedulerTimeout extends failedCall(
+  "SchedulerTimeout",
+  "SCHEDULER_TIMEOUT",
+  "no complete answer within the deadline",
+) {}
 
 /** The connection broke before the answer was complete. */
-export class SchedulerConnectionLost extends Data.TaggedError("SchedulerConnectionLost")<FailedCall> {
-  readonly code = "SCHEDULER_CONNECTION_LOST"
-  override get message(): string {
-    return `${where(this)}: the connection broke before the answer was complete`
-  }
-}
+export class SchedulerConnectionLost extends failedCall(
+  "SchedulerConnectionLost",
+  "SCHEDULER_CONNECTION_LOST",
+  "the connection broke before the answer was complete",
+) {}
 
 /** The agent pointed elsewhere; redirects are never followed, they would carry the token away. */
-export class SchedulerRedirected extends Data.TaggedError("SchedulerRedirected")<FailedCall> {
-  readonly code = "SCHEDULER_REDIRECTED"
-  override get message(): string {
-    return `${where(this)}: the agent answered with a redirect, which is not followed`
-  }
-}
+export class SchedulerRedirected extends failedCall(
+  "SchedulerRedirected",
+  "SCHEDULER_REDIRECTED",
+  "the agent answered with a redirect, which is not followed",
+) {}
 
 /** The agent does not accept our token, or not for this. */
 export class SchedulerDenied extends Data.TaggedError("SchedulerDenied")<

@@ -3,70 +3,54 @@
 // through each other ("rpc error: ..."), so texts are looked for anywhere in the body.
 import * as errors from "../../../domain/scheduler/errors.ts"
 
-/** The fields of an error before its class is known. `applied` is the class's to say. */
-type Answer = Omit<errors.RefusedCall, "applied">
+type MakeError = (refused: errors.RefusedCall) => errors.SchedulerError
 
-interface Rule {
-  readonly statuses: ReadonlyArray<number>
-  readonly text?: RegExp
-  readonly error: (answer: Answer) => errors.SchedulerError
-}
+const denied =
+  (reason: errors.SchedulerDenied["reason"]): MakeError =>
+  (refused) =>
+    new errors.SchedulerDenied({ ...refused, reason })
 
-const no = (answer: Answer): errors.RefusedCall => ({ ...answer, applied: "no" })
+const ANY_TEXT = /^/
 
-const denied = (reason: errors.SchedulerDenied["reason"]) => (answer: Answer) =>
-  new errors.SchedulerDenied({ ...no(answer), reason })
-
-/** The first rule that fits decides. */
-const RULES: ReadonlyArray<Rule> = [
-  {
-    statuses: [403, 500],
-    text: /registration, dispatch, and scale are disabled/i,
-    error: denied("registration-disabled"),
-  },
-  {
-    statuses: [401, 403, 500],
-    text: /ACL token (not found|expired)|failed to parse signed token/i,
-    error: denied("token"),
-  },
-  { statuses: [500], text: /Permission denied\s*$/i, error: denied("permission") },
-  { statuses: [401], error: denied("token") },
-  { statuses: [403], error: denied("permission") },
-  { statuses: [404], error: (answer) => new errors.SchedulerNotFound(no(answer)) },
-  { statuses: [429], error: (answer) => new errors.SchedulerRateLimited(no(answer)) },
-  {
-    statuses: [400],
-    text: /scaling blocked due to active deployment/i,
-    error: (answer) => new errors.ActiveDeployment(no(answer)),
-  },
-  {
-    statuses: [500],
-    text: /Enforcing job modify index/i,
-    error: (answer) => new errors.JobIndexConflict(no(answer)),
-  },
-  {
-    statuses: [500],
-    text: /No cluster leader|Not ready to serve consistent reads|\bno servers\b/i,
-    error: (answer) => new errors.NoLeader(no(answer)),
-  },
-  { statuses: [500], text: /No path to region/i, error: (answer) => new errors.NoRegion(no(answer)) },
-  {
-    statuses: [500],
-    text: /\d+ errors? occurred|cannot update job|can't be submitted with|read-only|is in nonexistent|nonexistent node pool|job priority must be/i,
-    error: (answer) => new errors.InvalidJob(no(answer)),
-  },
-  {
-    statuses: [500],
-    text: /alloc lookup failed|Invalid UUID|Failed to parse value|job_max_count|missing node ID/i,
-    error: (answer) => new errors.SchedulerRefused(no(answer)),
-  },
+/** The first rule that fits decides. In all of them the agent did nothing. */
+const RULES: ReadonlyArray<readonly [statuses: ReadonlyArray<number>, text: RegExp, make: MakeError]> = [
+  [[403, 500], /registration, dispatch, and scale are disabled/i, denied("registration-disabled")],
+  [[401, 403, 500], /ACL token (not found|expired)|failed to parse signed token/i, denied("token")],
+  [[500], /Permission denied\s*$/i, denied("permission")],
+  [[401], ANY_TEXT, denied("token")],
+  [[403], ANY_TEXT, denied("permission")],
+  [[404], ANY_TEXT, (refused) => new errors.SchedulerNotFound(refused)],
+  [[429], ANY_TEXT, (refused) => new errors.SchedulerRateLimited(refused)],
+  [[400], /scaling blocked due to active deployment/i, (refused) => new errors.ActiveDeployment(refused)],
+  [[500], /Enforcing job modify index/i, (refused) => new errors.JobIndexConflict(refused)],
+  [
+    [500],
+    /No cluster leader|Not ready to serve consistent reads|\bno servers\b/i,
+    (refused) => new errors.NoLeader(refused),
+  ],
+  [[500], /No path to region/i, (refused) => new errors.NoRegion(refused)],
+  [
+    [500],
+    /\d+ errors? occurred|cannot update job|can't be submitted with|read-only|is in nonexistent|nonexistent node pool|job priority must be/i,
+    (refused) => new errors.InvalidJob(refused),
+  ],
+  [
+    [500],
+    /alloc lookup failed|Invalid UUID|Failed to parse value|job_max_count|missing node ID/i,
+    (refused) => new errors.SchedulerRefused(refused),
+  ],
 ]
 
-/** The error that an answer with a status of 400 or more stands for. */
-export const refusalOf = (answer: Answer): errors.SchedulerError => {
-  const rule = RULES.find(({ statuses, text }) => statuses.includes(answer.status) && (text?.test(answer.body) ?? true))
-  if (rule !== undefined) return rule.error(answer)
+/**
+ * The error that a refusal stands for. What no rule knows is a refusal below 500; from 500 on the agent may have failed
+ * halfway.
+ *
+ * @param answer the call, with the status (300 or more) and the text it was answered with
+ */
+export const refusalOf = (answer: Omit<errors.RefusedCall, "applied">): errors.SchedulerError => {
+  const [, , make] = RULES.find(([statuses, text]) => statuses.includes(answer.status) && text.test(answer.body)) ?? []
+  if (make !== undefined) return make({ ...answer, applied: "no" })
   return answer.status < 500
-    ? new errors.SchedulerRefused(no(answer))
+    ? new errors.SchedulerRefused({ ...answer, applied: "no" })
     : new errors.SchedulerFailed({ ...answer, applied: "unknown" })
 }
