@@ -1,4 +1,4 @@
-import type { Context, Layer } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import type { AnyElysia } from "elysia"
 import type { Mount } from "../adapters/driving/http/app.ts"
 import type { Guard } from "../adapters/driving/http/guard.ts"
@@ -25,17 +25,39 @@ export interface AreaRoutes {
   readonly open?: ReadonlyArray<AnyElysia>
 }
 
+/** Makes an area's routes, once the context of the whole service is there. */
+type MakeRoutes = (service: Context.Context<never>, parts: AreaParts) => AreaRoutes
+
 /**
- * An area of the service beside records, present only when it is configured: its services, and its routes over them. What
- * the services are is the area's own business, so the type does not say.
+ * An area of the service beside records, present only when it is configured. What its services are is its own business:
+ * building them, until the scope closes, gives its routes over them.
  */
 export interface Area {
-  readonly layer: Layer.Layer<never, StartError>
-  readonly routes: (context: Context.Context<never>, parts: AreaParts) => AreaRoutes
+  readonly build: Effect.Effect<MakeRoutes, StartError, Scope.Scope>
 }
 
-/** @param routes made once the layer is built: its services are then in the context */
+/**
+ * Makes an area.
+ *
+ * @param layer the area's services
+ * @param routes makes the routes; its context holds the area's services and those of the whole service
+ */
 export const makeArea = <R>(
   layer: Layer.Layer<R, StartError>,
   routes: (context: Context.Context<R>, parts: AreaParts) => AreaRoutes,
-): Area => ({ layer: layer as unknown as Area["layer"], routes: routes as unknown as Area["routes"] })
+): Area => ({
+  build: Effect.map(Layer.build(layer), (own) => (service, parts) => routes(Context.merge(service, own), parts)),
+})
+
+/** The configured areas, their services built. */
+export class BuiltAreas extends Context.Service<BuiltAreas, ReadonlyArray<MakeRoutes>>()(
+  "portolan/bootstrap/BuiltAreas",
+) {}
+
+/**
+ * Builds areas one after the other. A layer that is built already, such as the store, is not built again.
+ *
+ * @fails {StartError} when an area cannot start
+ */
+export const areasLayer = (areas: ReadonlyArray<Area>): Layer.Layer<BuiltAreas, StartError> =>
+  Layer.effect(BuiltAreas, Effect.all(areas.map(({ build }) => build)))

@@ -148,6 +148,12 @@ export const isConfigured = (name: VariableName): boolean => (process.env[name] 
 /** The SQLite file that holds records and journals. */
 export const sqlitePath = (config: Config): string => config.SQLITE_PATH ?? `${config.PORTOLAN_HOME}/records.sqlite`
 
+/** The secrets among the values. The realm's keys are public; `portolan config` hides them for their length only. */
+export const configuredSecrets = (config: Partial<Config>): ReadonlyArray<string> =>
+  Object.entries(config).flatMap(([name, value]) =>
+    name !== "AUTH_PUBLIC_KEY" && Redacted.isRedacted(value) ? [String(Redacted.value(value))] : [],
+  )
+
 /** The configuration as `portolan config` prints it: a secret that is set shows only that it is. */
 export const describeConfig = (config: Config): Readonly<Record<VariableName, string | number | boolean | null>> => {
   const shown = (value: unknown) => {

@@ -10,7 +10,7 @@ import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import type { Collection } from "../domain/records/collection.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../domain/store_unavailable.ts"
-import type { Area, AreaParts, StartError } from "./area.ts"
+import { type Area, type AreaParts, areasLayer, BuiltAreas } from "./area.ts"
 import type { Log } from "./log_output.ts"
 import { requestMetrics } from "./request_metrics.ts"
 import { VERSION } from "./version.ts"
@@ -44,8 +44,6 @@ export interface Service {
   readonly close: () => Promise<void>
 }
 
-type Base = RecordRepository | TokenVerifier
-
 /**
  * Builds the service: layers once, then the routes over them.
  *
@@ -54,10 +52,9 @@ type Base = RecordRepository | TokenVerifier
 export const makeService = async (options: ServiceOptions): Promise<Service> => {
   const { log } = options
   const base = Layer.mergeAll(options.repository, options.verifier, options.telemetry ?? Layer.empty)
-  // A layer that is named twice (the store under the records and under a journal) is built once.
-  const areas = options.areas ?? []
-  const layers = areas.reduce((merged, { layer }) => Layer.merge(merged, layer), base as Layer.Layer<Base, StartError>)
-  const runtime = ManagedRuntime.make(Layer.provideMerge(layers, log.layer))
+  const runtime = ManagedRuntime.make(
+    areasLayer(options.areas ?? []).pipe(Layer.provideMerge(base), Layer.provideMerge(log.layer)),
+  )
   const context = await runtime.context()
   const repository = Context.get(context, RecordRepository)
   const verifier = Context.get(context, TokenVerifier)
@@ -69,7 +66,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const setups = new Map(
     options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, responder })]),
   )
-  const areaRoutes = areas.map(({ routes }) => routes(context, { guard, responder, traced }))
+  const areaRoutes = Context.get(context, BuiltAreas).map((routes) => routes(context, { guard, responder, traced }))
   const unexpected = (failure: unknown, requestId: string) =>
     log.line("ERROR", "Unexpected failure", {
       requestId,
@@ -110,9 +107,6 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     fetch: (request) => app.fetch(request),
     routes: app.routes,
     adminFetch: (request) => admin.fetch(request),
-    close: () => {
-      metrics.close()
-      return runtime.dispose()
-    },
+    close: () => runtime.dispose(),
   }
 }
