@@ -22,6 +22,7 @@ const TERMINAL = process.stderr.isTTY === true
 export const VARIABLES = {
   HOST: text("127.0.0.1", "address of the public listener"),
   PORT: wholeNumber(8080, 0, 65_535, "port of the public listener"),
+  REUSE_PORT: flag(false, "lets several processes share the port, on Linux with STORE=mongo"),
   PORTOLAN_HOME: text(".portolan", "folder of the state: SQLite file, stack state, logs of the stack"),
   COLLECTIONS: optionalText("what `serve` serves: a .json file or a module exporting defineCollection results"),
   ADMIN_PORT: optionalPort("second listener for /health/* and /metrics"),
@@ -91,6 +92,12 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
   const when = (broken: boolean, variable: VariableName, rule: string) => {
     if (broken) mistakes.push({ variable, rule })
   }
+  when(
+    config.REUSE_PORT && config.STORE !== "mongo",
+    "REUSE_PORT",
+    "needs STORE=mongo: processes with stores of their own, or with one SQLite file, must not share a port",
+  )
+  when(config.REUSE_PORT && process.platform !== "linux", "REUSE_PORT", "works on Linux only")
   when(config.STORE === "mongo" && config.MONGODB_URL === undefined, "MONGODB_URL", "is required with STORE=mongo")
   when(
     config.AUTH_PUBLIC_KEY !== undefined && config.AUTH_JWKS_URL !== undefined,

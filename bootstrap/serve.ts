@@ -1,6 +1,6 @@
 import { Data, Effect } from "effect"
 import type { Config } from "./config.ts"
-import { type Listener, listen } from "./listen.ts"
+import { type Listener, listen, type Place } from "./listen.ts"
 import type { Log, LogOutput } from "./log_output.ts"
 import type { Service } from "./service.ts"
 
@@ -16,9 +16,12 @@ export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<{
   }
 }
 
-const bind = (fetch: Service["fetch"], host: string, port: number): Effect.Effect<Listener, AddressUnavailable> =>
+const bind = (
+  fetch: Service["fetch"],
+  { hostname: host, port, ...rest }: Place,
+): Effect.Effect<Listener, AddressUnavailable> =>
   Effect.try({
-    try: () => listen(fetch, { hostname: host, port }),
+    try: () => listen(fetch, { hostname: host, port, ...rest }),
     catch: (failure) => {
       const busy = failure instanceof Error && "code" in failure && failure.code === "EADDRINUSE"
       return new AddressUnavailable({
@@ -55,8 +58,11 @@ export const serveUntilStopped = (
 ): Effect.Effect<void, AddressUnavailable> =>
   Effect.gen(function* () {
     const listeners: Array<Listener> = []
-    listeners.push(yield* bind(service.fetch, config.HOST, config.PORT))
-    if (config.ADMIN_PORT !== undefined) listeners.push(yield* bind(service.adminFetch, config.HOST, config.ADMIN_PORT))
+    listeners.push(
+      yield* bind(service.fetch, { hostname: config.HOST, port: config.PORT, reusePort: config.REUSE_PORT }),
+    )
+    if (config.ADMIN_PORT !== undefined)
+      listeners.push(yield* bind(service.adminFetch, { hostname: config.HOST, port: config.ADMIN_PORT }))
     const [publicListener, adminListener] = listeners
     log.line("INFO", "Listening", {
       url: publicListener?.url,
