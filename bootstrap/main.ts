@@ -28,7 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "stack up": async () => (await import("./stack_commands.ts")).upCommand,
   "stack status": async () => (await import("./stack_commands.ts")).statusCommand,
   "stack logs": async () => (await import("./stack_commands.ts")).logsCommand,
-  "stack token": async () => (await import("./stack_commands.ts")).tokenCommand,
+  "stack token": async () => (await import("./stack_commands.ts")).stackTokenCommand,
   "stack down": async () => (await import("./stack_commands.ts")).downCommand,
   "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
   ...Object.fromEntries(

@@ -137,7 +137,7 @@ export const logsCommand: Command = {
   }),
 }
 
-export const tokenCommand: Command = {
+export const stackTokenCommand: Command = {
   path: ["stack", "token"],
   summary: "Prints a fresh token of the test user and nothing else",
   positionals: ["kind?"],

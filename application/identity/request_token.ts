@@ -1,20 +1,16 @@
-import { Clock, Effect, Exit, Semaphore } from "effect"
+import { Cache, Clock, Effect, Exit } from "effect"
 import type { TokenRequestFailed } from "../../domain/identity/errors.ts"
 import { type AccessToken, TokenIssuer } from "../../domain/identity/token_issuer.ts"
 
 /** Seconds before its expiry at which a token is replaced, so that it does not die on its way; half the life of a short one. */
 export const RENEWAL_MARGIN_S = 30
 
-interface Held {
-  readonly token: AccessToken
-  /** Seconds since the epoch from which on a new token is asked for. */
-  readonly renewAtS: number
+/** Milliseconds a token may be held from now on; 0 for one that does not say when it expires. */
+const holdMs = ({ expiresAt }: AccessToken, nowMs: number): number => {
+  if (expiresAt === undefined) return 0
+  const lifeMs = expiresAt * 1000 - nowMs
+  return Math.max(0, lifeMs - Math.min(RENEWAL_MARGIN_S * 1000, lifeMs / 2))
 }
-
-const held = (token: AccessToken, nowS: number): Held | undefined =>
-  token.expiresAt === undefined
-    ? undefined
-    : { token, renewAtS: token.expiresAt - Math.min(RENEWAL_MARGIN_S, (token.expiresAt - nowS) / 2) }
 
 /**
  * Makes the use case "request an access token for our own service". Made once; every call of its result gives the held
@@ -28,28 +24,14 @@ export const makeRequestToken: Effect.Effect<
   never,
   TokenIssuer
 > = Effect.gen(function* () {
-  const issuer = yield* TokenIssuer
-  const one = yield* Semaphore.make(1)
-  let current: Held | undefined
-  let answers = 0
-  let lastAnswer: Exit.Exit<AccessToken, TokenRequestFailed> | undefined
-
-  const ask = Effect.gen(function* () {
-    const nowS = (yield* Clock.currentTimeMillis) / 1000
-    // An interrupted request is no answer: whoever waits next asks again.
-    const answer = yield* Effect.exit(issuer.requestToken)
-    answers += 1
-    lastAnswer = answer
-    current = Exit.isSuccess(answer) ? held(answer.value, nowS) : undefined
-    return yield* answer
+  const { requestToken } = yield* TokenIssuer
+  const lookup = Effect.gen(function* () {
+    const token = yield* requestToken
+    return { token, holdMs: holdMs(token, yield* Clock.currentTimeMillis) }
   })
-
-  return Effect.gen(function* () {
-    const nowS = (yield* Clock.currentTimeMillis) / 1000
-    if (current !== undefined && nowS < current.renewAtS) return current.token
-    const seen = answers
-    return yield* one.withPermits(1)(
-      Effect.suspend(() => (answers === seen || lastAnswer === undefined ? ask : lastAnswer)),
-    )
-  }).pipe(Effect.withSpan("requestToken"))
+  const held = yield* Cache.makeWith((_ours: "token") => lookup, {
+    capacity: 1,
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? exit.value.holdMs : 0),
+  })
+  return Effect.map(Cache.get(held, "token"), ({ token }) => token).pipe(Effect.withSpan("requestToken"))
 })
