@@ -1,31 +1,36 @@
-// The driver's client, replaced by a fresh one when it has gone deaf.
+// The driver's client, replaced by a fresh one when it has stopped watching its servers.
 //
-// The driver asks each server for a heartbeat, and waits for "drain" or "error" when a socket cannot take its question at
-// once. Under Bun the socket of a server that has just died says neither, only "close": the question never ends, nobody
-// looks at that server again, and every operation fails long after it is back. A question that is open for longer than
-// the driver itself would allow is the sign. A fresh client that finds no server closes itself for good, and is replaced too.
+// The driver sends each server a heartbeat and waits for its answer; when a socket cannot take a message at once, it waits
+// for "drain" or "error". Under Bun 1.4.5 the socket of a server that has just died emits neither, only "close". That
+// heartbeat never ends, the driver sends that server no other one, and every operation fails long after the server is back.
+// So a client with a heartbeat that is open for longer than the driver allows is replaced. A client that finds no server
+// when it connects closes itself for good, and is replaced too.
 import type { Db, MongoClient } from "mongodb"
 
+/** A client of the driver, and the database it is used for. */
 export interface Connected {
   readonly client: MongoClient
   readonly db: Db
 }
 
+/** A client that goes on when the driver's own one has stopped. */
 export interface LastingClient {
+  /** The client to use for the next operation. */
   readonly current: () => Connected
-  /** To be told of every failure, with the client that had it: goes on with a fresh one if that one is deaf. */
+  /** To be called after every failed operation, with the client that ran it: replaces that client if it has stopped. */
   readonly failed: (connected: Connected) => void
+  /** Closes the client; none is opened afterwards. */
   readonly close: () => Promise<void>
 }
 
-/** @returns whether a heartbeat of this client has been open for too long, or it has closed itself */
-const deafness = (client: MongoClient, heartbeatMs: number): (() => boolean) => {
+/** @returns whether a heartbeat of this client has been open for too long, or the client has closed itself */
+const watch = (client: MongoClient, heartbeatMs: number): (() => boolean) => {
   let closed = false
   const overdueAt = new Map<string, number>()
   client.on("serverHeartbeatStarted", ({ connectionId: server, awaited }) => {
     // An awaited heartbeat is answered when something changes, or once in a period of the heartbeat.
-    const patience = heartbeatMs + (awaited ? client.options.heartbeatFrequencyMS : 0)
-    overdueAt.set(server, performance.now() + patience)
+    const patienceMs = heartbeatMs + (awaited ? client.options.heartbeatFrequencyMS : 0)
+    overdueAt.set(server, performance.now() + patienceMs)
   })
   client.on("serverHeartbeatSucceeded", ({ connectionId: server }) => overdueAt.delete(server))
   client.on("serverHeartbeatFailed", ({ connectionId: server }) => overdueAt.delete(server))
@@ -37,21 +42,24 @@ const deafness = (client: MongoClient, heartbeatMs: number): (() => boolean) => 
 }
 
 /**
+ * Opens a client, and another one whenever it has stopped.
+ *
+ * @param open makes a client, which connects at its first operation
  * @param heartbeatMs longest that a heartbeat may take: the driver's bound on connecting, and as much for the answer
  */
 export const lastingClient = (open: () => Connected, heartbeatMs: number): LastingClient => {
   const watched = () => {
     const connected = open()
-    return { connected, isDeaf: deafness(connected.client, heartbeatMs) }
+    return { connected, hasStopped: watch(connected.client, heartbeatMs) }
   }
   let current = watched()
   let ended = false
   return {
     current: () => current.connected,
     failed: (connected) => {
-      if (ended || connected !== current.connected || !current.isDeaf()) return
+      if (ended || connected !== current.connected || !current.hasStopped()) return
       current = watched()
-      // Nobody waits for the end of the old one, and nothing can be done about an error on its way out.
+      // Its servers are gone or unwatched: an error while it closes says nothing that its operations have not said.
       connected.client.close(true).catch(() => {})
     },
     close: () => {

@@ -3,6 +3,7 @@ import type { Db, MongoClient, MongoClientOptions } from "mongodb"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { type Connected, lastingClient } from "./mongo_client.ts"
 
+/** Which database, and how many connections to it. */
 export interface MongoOptions {
   /** Connection string. The database comes from its path, else {@link DATABASE_DEFAULT}. */
   readonly url: Redacted.Redacted<string>
@@ -32,11 +33,13 @@ export class MongoConnection extends Context.Service<
 /** Database when the connection string names none. */
 const DATABASE_DEFAULT = "portolan"
 
+/** How long an operation waits for a server, a connection from the pool, or an answer to its connecting. */
 const SERVER_SELECTION_MS = 3_000
-/** A server that accepted an operation and then says nothing is given up on after this time. */
+/** How long a server that has accepted an operation may take to answer. */
 const SILENCE_MS = 10_000
-/** The longest that operations may take with all the driver's waiting; see mongo_client.ts for why it may wait forever. */
+/** The longest that operations may take, all waiting included; mongo_client.ts says why the driver may wait forever. */
 const OPERATION_MS = 20_000
+/** How long a connection above the idle bound stays open unused. */
 const IDLE_TIMEOUT_MS = 10_000
 
 /**
@@ -64,7 +67,7 @@ const clientOptions = ({ serverSelectionMs = SERVER_SELECTION_MS, ...pool }: Mon
   waitQueueTimeoutMS: serverSelectionMs,
   socketTimeoutMS: SILENCE_MS,
   writeConcern: { w: "majority", wtimeoutMS: SILENCE_MS },
-  // A JavaScript number is written as int32 or double and an id counter grows into int64: all come back as numbers.
+  // The driver writes a number as int32 or double, and the server turns a counter into int64: read all as numbers.
   promoteLongs: true,
 })
 
@@ -80,14 +83,14 @@ const databaseIn = (url: string): string => {
   return name
 }
 
-/** What may be said about the connection. The client itself holds the password: it is never logged or kept in an error. */
+/** What an error may say about the connection. The client holds the password: it is never logged or kept in an error. */
 const describe = (client: MongoClient, database: string): StoreUnavailable["store"] => ({
   user: client.options.credentials?.username || "-",
   host: client.options.srvHost ?? client.options.hosts.map(String).join(","),
   database,
 })
 
-// The driver's own text may quote parts of the string, and what it takes for a host may be a piece of the password.
+/** Quotes nothing of the string: what the driver takes for a host may be a piece of the password. */
 const unreadable = () =>
   new StoreUnavailable({
     store: { user: "-", host: "-", database: "-" },

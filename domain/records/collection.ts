@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import type { Static, TObject, TSchema } from "typebox"
 import { Compile } from "typebox/schema"
+import { isObject } from "../json_object.ts"
 import { InvalidRecord, type Issue } from "./errors.ts"
-import { cleanJson, ISSUES_MAX, unknownKeyPointer } from "./json_hygiene.ts"
+import { cleanJson, ISSUES_MAX, keyPointer } from "./json_hygiene.ts"
 import type { Fields } from "./record_repository.ts"
 
 /** The four operations of a collection (seed 4.1). */
@@ -55,8 +56,7 @@ const fillDefaults = (members: Members, record: Record<string, unknown>): void =
     const value = record[key]
     const nested = membersOf(schema)
     if (value === undefined && "default" in schema) record[key] = cleanJson(schema.default, [])
-    else if (nested !== undefined && typeof value === "object" && value !== null && !Array.isArray(value))
-      fillDefaults(nested, value as Record<string, unknown>)
+    else if (nested !== undefined && isObject(value)) fillDefaults(nested, value as Record<string, unknown>)
   }
 }
 
@@ -73,7 +73,7 @@ const toIssues = (error: SchemaIssue, pointer: string): ReadonlyArray<Issue> => 
       return error.params.requiredProperties.map((key) => ({ pointer: `${at}/${key}`, message: "is required" }))
     case "additionalProperties":
       return error.params.additionalProperties.map((key) => ({
-        pointer: unknownKeyPointer(at, String(key)),
+        pointer: keyPointer(at, String(key)),
         message: "is not a field of this record",
       }))
     default:
@@ -95,7 +95,7 @@ const fieldIssues = (
   for (const key of Object.keys(record))
     if (!byField.has(key))
       issues.push({
-        pointer: unknownKeyPointer("", key),
+        pointer: keyPointer("", key),
         message: key === "id" ? "is assigned by the server" : "is not a field of this record",
       })
   for (const key of fields.required ?? [])
@@ -127,8 +127,7 @@ export const defineCollection = <S extends TObject>(definition: CollectionDefini
     Effect.fail(new InvalidRecord({ collection: name, issues: issues.slice(0, ISSUES_MAX) }))
 
   const check = (input: unknown): Effect.Effect<Static<S>, InvalidRecord> => {
-    if (typeof input !== "object" || input === null || Array.isArray(input))
-      return invalid([{ pointer: "", message: "must be an object" }])
+    if (!isObject(input)) return invalid([{ pointer: "", message: "must be an object" }])
     const issues: Array<Issue> = []
     const record = cleanJson(input, issues) as Record<string, unknown>
     fillDefaults(members, record)

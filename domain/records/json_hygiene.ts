@@ -12,10 +12,11 @@ const RESERVED_KEYS = new Set(["__proto__", "constructor", "prototype", "_bsonty
 const isReserved = (key: string): boolean =>
   RESERVED_KEYS.has(key) || key.startsWith("$") || key.includes(".") || key.includes("\0")
 
-/** Only a harmless key is repeated in an answer: a key is submitted text too. */
+/** Keys that may be repeated in an answer: a key is submitted text too. */
 const NAMEABLE_KEY_REGEXP = /^[A-Za-z_$][\w$.-]{0,63}$/
 
-const childPointer = (pointer: string, key: string): string =>
+/** The pointer of a member. A key that could be hostile text is left out, and the pointer then names the object. */
+export const keyPointer = (pointer: string, key: string): string =>
   NAMEABLE_KEY_REGEXP.test(key) ? `${pointer}/${key}` : pointer
 
 const textIssue = (text: string): string | undefined => {
@@ -25,7 +26,7 @@ const textIssue = (text: string): string | undefined => {
 }
 
 /**
- * Copies a JSON value, collecting what no store may ever see: reserved keys at any depth, NUL and lone surrogates,
+ * Copies a JSON value, and notes what no store may ever see: reserved keys at any depth, NUL and lone surrogates,
  * numbers that are not finite, nesting over {@link DEPTH_MAX}. `-0` becomes `0`: stores and JSON disagree about it.
  *
  * @param value a parsed JSON value
@@ -53,13 +54,10 @@ export const cleanJson = (value: unknown, issues: Array<Issue>, pointer = "", de
     return value.map((item: unknown, at) => cleanJson(item, issues, `${pointer}/${at}`, depth + 1))
   const copy: Record<string, unknown> = {}
   for (const [key, member] of Object.entries(value)) {
-    const at = childPointer(pointer, key)
+    const at = keyPointer(pointer, key)
     if (isReserved(key)) broken("is a reserved key", at)
     else if (!key.isWellFormed()) broken("has a key with lone surrogates", at)
     else copy[key] = cleanJson(member, issues, at, depth + 1)
   }
   return copy
 }
-
-/** The pointer of a key an object must not have, without repeating hostile text. */
-export const unknownKeyPointer = childPointer

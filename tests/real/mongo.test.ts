@@ -105,18 +105,22 @@ realSuite(MONGODB, "records in MongoDB", (server) => {
       }),
     ))
 
-  test("a wrong password: the service ends, naming user, host and database, and never a password", async () => {
-    const right = /:([^:@/]+)@/.exec(url)?.[1] ?? ""
-    const [, user = "", host = ""] = /\/\/([^:]+):[^@]+@([^/]+)\//.exec(url) ?? []
-    const { exitCode, log } = await failedService({
-      STORE: "mongo",
-      MONGODB_URL: url.replace(`:${right}@`, ":n0t-the-passw%40rd@"),
-    })
-    expect(exitCode).toBe(1)
-    expect(log).toContain(`user '${user}' at '${host}', database '${DATABASE}'`)
-    expect(log).not.toMatch(/n0t-the|passw%40rd|passw@rd/)
-    expect(log).not.toContain(right)
-  })
+  test(
+    "a wrong password: the service ends, naming user, host and database, and never a password",
+    async () => {
+      const right = /:([^:@/]+)@/.exec(url)?.[1] ?? ""
+      const [, user = "", host = ""] = /\/\/([^:]+):[^@]+@([^/]+)\//.exec(url) ?? []
+      const { exitCode, log } = await failedService({
+        STORE: "mongo",
+        MONGODB_URL: url.replace(`:${right}@`, ":n0t-the-passw%40rd@"),
+      })
+      expect(exitCode).toBe(1)
+      expect(log).toContain(`user '${user}' at '${host}', database '${DATABASE}'`)
+      expect(log).not.toMatch(/n0t-the|passw%40rd|passw@rd/)
+      expect(log).not.toContain(right)
+    },
+    SUITE_MS,
+  )
 })
 
 realSuite(MONGODB, "the MongoDB connection pool", (server) => {
@@ -186,7 +190,7 @@ realSuite(MONGODB, "the MongoDB connection pool", (server) => {
         }
       }),
     )
-    while (proxy.open() > 0) await Bun.sleep(5)
+    await until(() => proxy.open() === 0, "all connections were closed")
     await proxy.stop()
   })
 })

@@ -1,7 +1,8 @@
-import { Effect, Layer } from "effect"
+import { Data, Duration, Effect, Layer, Random, Schedule } from "effect"
 import type { Collection, Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 
 /** A record as kept. The fields lie one level down, so that none of them can ever be taken for `_id`. */
@@ -19,10 +20,22 @@ interface Sequence {
 /** No record collection can have this name: theirs hold no dot. */
 const SEQUENCES = "portolan.sequences"
 
+/** The server's code for a second document of one `_id` (mongodb.com/docs/manual/reference/error-codes). */
 const DUPLICATE_KEY = 11000
 
-/** Ids a create tries at most. On MongoDB the first one is free, but for a sequence restored from an old backup. */
-const ATTEMPTS_MAX = 100
+/** The id is taken, or another first create of the collection made its sequence at the same time: the next try succeeds. */
+class IdTaken extends Data.TaggedError("IdTaken")<{ readonly refusal: Error }> {}
+
+/**
+ * When to try again after {@link IdTaken}: at most 99 times, after a random part of 2, 4, ... 40 ms, so that those who met
+ * at one id part. On MongoDB nobody waits, but where a sequence was restored from an old backup.
+ */
+const NEXT_TRY = Schedule.forever.pipe(
+  Schedule.modifyDelay(({ attempt }) =>
+    Effect.map(Random.next, (part) => Duration.millis(2 * Math.min(attempt, 20) * part)),
+  ),
+  Schedule.upTo({ times: 99 }),
+)
 
 const recordsOf = (db: Db, collection: string): Collection<RecordDocument> => db.collection(collection)
 
@@ -41,27 +54,23 @@ const nextId = async (db: Db, collection: string): Promise<number> => {
       { $inc: { last: 1 } },
       { upsert: true, returnDocument: "after" },
     )
+  // With `upsert` and "after" there is always a document.
   return (sequence as Sequence).last
 }
 
-/** Two first creates of a collection may both try to make its sequence, or an id may be taken: the next try succeeds. */
-const isDuplicateKey = (failure: unknown): boolean =>
+const isDuplicateKey = (failure: unknown): failure is Error =>
   failure instanceof Error && "code" in failure && failure.code === DUPLICATE_KEY
 
-/** Keeps those apart who met at one id, the more the longer they meet; on MongoDB nobody does. */
-const apart = (attempt: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, 2 * Math.min(attempt, 20) * Math.random()))
-
-const insert = async (db: Db, collection: string, fields: Fields): Promise<RecordDocument> => {
-  for (let attempt = 1; ; attempt++)
-    try {
-      const document = { _id: await nextId(db, collection), fields }
-      await recordsOf(db, collection).insertOne(document)
-      return document
-    } catch (failure) {
-      if (!isDuplicateKey(failure) || attempt === ATTEMPTS_MAX) throw failure
-      await apart(attempt)
-    }
+/** One try to store the fields under a new id. */
+const insert = async (db: Db, collection: string, fields: Fields): Promise<RecordDocument | IdTaken> => {
+  try {
+    const document = { _id: await nextId(db, collection), fields }
+    await recordsOf(db, collection).insertOne(document)
+    return document
+  } catch (failure) {
+    if (isDuplicateKey(failure)) return new IdTaken({ refusal: failure })
+    throw failure
+  }
 }
 
 /**
@@ -81,12 +90,21 @@ const found = (collection: string) => (document: RecordDocument | null) =>
 /**
  * Records in MongoDB: a create is acknowledged by the majority of the replica set, several services may share a database.
  *
- * A create or delete whose answer is lost fails, and may have been applied.
+ * A create or delete whose answer is lost fails, and may have been applied. A list makes the server pass over `start`
+ * entries of its index, so a page far behind costs the server more; this process only waits.
  */
 export const layer = Layer.effect(
   RecordRepository,
   Effect.gen(function* () {
     const { run } = yield* MongoConnection
+
+    const create = (collection: string, fields: Fields): Effect.Effect<RecordDocument, StoreUnavailable> =>
+      run((db) => insert(db, collection, fields)).pipe(
+        Effect.flatMap((outcome) => (outcome instanceof IdTaken ? Effect.fail(outcome) : Effect.succeed(outcome))),
+        Effect.retry({ while: (failure) => failure._tag === "IdTaken", schedule: NEXT_TRY }),
+        Effect.catchTag("IdTaken", ({ refusal }) => run(() => Promise.reject(refusal))),
+      )
+
     return RecordRepository.of({
       list: (collection, { start, limit }) =>
         // To MongoDB a limit of 0 means "no limit".
@@ -101,11 +119,8 @@ export const layer = Layer.effect(
           run((db) => recordsOf(db, collection).findOne({ _id: id })),
           found(collection),
         ),
-      create: (collection, fields) =>
-        Effect.map(
-          run((db) => insert(db, collection, JSON.parse(JSON.stringify(fields)))),
-          toStored,
-        ),
+      // Only what JSON keeps is stored, as in every other store, and later writes to the caller's fields do not reach it.
+      create: (collection, fields) => Effect.map(create(collection, JSON.parse(JSON.stringify(fields))), toStored),
       remove: (collection, id) =>
         Effect.flatMap(
           run((db) => take(db, collection, id)),
