@@ -23,6 +23,7 @@ const MARK = "SUBMITTED"
 /** A wrong value and the rule its line names. Every variable is here, or in FREE. */
 const WRONG = {
   PORT: [`80${MARK}`, "must be a whole number from 0 to 65535"],
+  REUSE_PORT: [MARK, "must be true or false"],
   ADMIN_PORT: ["65536", "must be a whole number from 0 to 65535"],
   LOG_LEVEL: [MARK, "must be one of debug, info, warn, error"],
   LOG_FORMAT: [MARK, "must be one of pretty, json"],
@@ -69,6 +70,7 @@ describe("wrong variables", () => {
 
   test.concurrent.each([
     ["no key", {}, "AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead"],
+    ["a port shared with one SQLite file", { REUSE_PORT: "true", ...serveEnvironment() }, "REUSE_PORT", /STORE=mongo/],
     ["two sources of keys", { AUTH_JWKS_URL: "http://h", ...serveEnvironment() }, "AUTH_JWKS_URL", /AUTH_PUBLIC_KEY$/],
   ])("%s", async (_what, environment, variable, rule) => {
     const { code, stderr } = await runProcess(["serve"], environment)
