@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What the benchmarks need beside the product, kept out of its own dependencies: wrk, the peers' packages, and, where Go
-# and a C compiler are, the peer written in Go. Prints the folder that holds the peers, ready to start.
+# and a C compiler are, the peer written in Go. Usage: install.sh <folder>, which gets the peers, ready to start.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
-work="${XDG_CACHE_HOME:-$HOME/.cache}/portolan-bench"
+packages="${XDG_CACHE_HOME:-$HOME/.cache}/portolan-bench"
 
 if ! command -v wrk >/dev/null; then
   if command -v apt-get >/dev/null; then
@@ -14,18 +14,19 @@ if ! command -v wrk >/dev/null; then
   fi
 fi
 
-mkdir -p "$work"
-cp -R "$here/peers/." "$work"
-cd "$work"
-if ! cmp -s package.json node_modules/installed.json; then
-  npm install --no-audit --no-fund --no-package-lock --loglevel=error >&2
-  cp package.json node_modules/installed.json
+mkdir -p "$packages"
+if ! cmp -s "$here/peers/package.json" "$packages/node_modules/installed.json"; then
+  cp "$here/peers/package.json" "$packages"
+  (cd "$packages" && npm install --no-audit --no-fund --no-package-lock --loglevel=error) >&2
+  cp "$here/peers/package.json" "$packages/node_modules/installed.json"
 fi
 
-rm -f gin/server
+mkdir -p "$1"
+cp -R "$here/peers/." "$1"
+ln -s "$packages/node_modules" "$1/node_modules"
+
 if ! command -v go >/dev/null; then
   echo "Peer gin: skipped, Go is not installed" >&2
-elif ! (cd gin && CGO_ENABLED=1 go build -o server .) >&2; then
+elif ! (cd "$1/gin" && CGO_ENABLED=1 go build -o server .) >&2; then
   echo "Peer gin: skipped, it did not build" >&2
 fi
-echo "$work"

@@ -51,7 +51,7 @@ const REFUSED: ReadonlyArray<readonly [what: string, token: string | undefined, 
  * Every server that can be started here; the one written in Go only where it was built.
  *
  * @param folder for databases, keys and settings of this run
- * @param peers the folder that install.sh printed
+ * @param peers the folder that install.sh filled
  */
 export const recordServers = async (folder: string, peers: string): Promise<ReadonlyArray<RecordServer>> => {
   const key = pemOf(KEYS.realm().publicKey)

@@ -216,11 +216,13 @@ const startTable = (rows: ReadonlyArray<StartRow>): string =>
     }),
   ].join("\n")
 
-/** What install.sh prepared, and of it what was chosen. */
+/** Puts the peers into the folder of this run, and gives the servers that were chosen. */
 const prepare = async (): Promise<ReadonlyArray<RecordServer>> => {
-  const installed = Bun.spawnSync([join(import.meta.dir, "install.sh")], { stdio: ["ignore", "pipe", "inherit"] })
+  const installed = Bun.spawnSync([join(import.meta.dir, "install.sh"), join(folder, "peers")], {
+    stdio: ["ignore", "inherit", "inherit"],
+  })
   if (!installed.success) throw new Error("install.sh failed")
-  const servers = await recordServers(folder, installed.stdout.toString().trim())
+  const servers = await recordServers(folder, join(folder, "peers"))
   return servers.filter(({ name }) => !PEERS.includes(name) || peers.includes(name))
 }
 
@@ -230,7 +232,7 @@ const cleanUp = async () => {
   await stopAll()
   rmSync(folder, { recursive: true, force: true })
 }
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void cleanUp().then(() => process.exit(1)))
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void cleanUp().then(() => process.exit(1)))
 try {
   const servers = await prepare()
   for (const server of servers) {
