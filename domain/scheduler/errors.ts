@@ -1,4 +1,4 @@
-import { Data } from "effect"
+import { type Cause, Data } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 
 /** The operations of {@link SchedulerPort} that talk to the agent. */
@@ -63,8 +63,17 @@ export class SchedulerUnreachable extends Data.TaggedError("SchedulerUnreachable
   }
 }
 
+/** A class of errors with a tag, a stable code and the fields of a call. */
+type CallErrorClass<Tag extends string, Code extends string, Call extends FailedCall> = new (
+  call: Call,
+) => Cause.YieldableError & Readonly<Call> & { readonly _tag: Tag; readonly code: Code }
+
 /** Base of the errors of a call that brought no answer, or none to use. */
-const failedCall = <const Tag extends string, const Code extends string>(tag: Tag, code: Code, text: string) =>
+const failedCall = <const Tag extends string, const Code extends string>(
+  tag: Tag,
+  code: Code,
+  text: string,
+): CallErrorClass<Tag, Code, FailedCall> =>
   class extends Data.TaggedError(tag)<FailedCall> {
     readonly code = code
     override get message(): string {
@@ -104,7 +113,10 @@ export class SchedulerDenied extends Data.TaggedError("SchedulerDenied")<
 }
 
 /** Base of the errors that carry the agent's refusal and nothing else. */
-const refusedCall = <const Tag extends string, const Code extends string>(tag: Tag, code: Code) =>
+const refusedCall = <const Tag extends string, const Code extends string>(
+  tag: Tag,
+  code: Code,
+): CallErrorClass<Tag, Code, RefusedCall> =>
   class extends Data.TaggedError(tag)<RefusedCall> {
     readonly code = code
     override get message(): string {

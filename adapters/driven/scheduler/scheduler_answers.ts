@@ -64,7 +64,7 @@ const jsonObject = <A>(read: (value: JsonObject) => Reading<A>): Reader<A> =>
   json((value) => (isObject(value) ? read(value) : { rule: "is not an object" }))
 
 /** A definition. An id that ends like a route (`x/summary`) is answered by that route: only a job will do. */
-export const readDefinition: Reader<JobDefinition> = json((value) =>
+export const readDefinition: Reader<JobDefinition> = json<JobDefinition>((value) =>
   isObject(value) && typeof value["ID"] === "string"
     ? { value: value as JobDefinition }
     : { rule: "is not a job: an object with the text 'ID'" },
@@ -84,14 +84,14 @@ const readReceiptObject: Reader<JobReceipt> = jsonObject(
 export const readReceipt: Reader<JobReceipt> = (text) => (text.trim() === "" ? { value: {} } : readReceiptObject(text))
 
 /** What a submission would change. */
-export const readPlan: Reader<JobPlan> = json((value) =>
+export const readPlan: Reader<JobPlan> = json<JobPlan>((value) =>
   isObject(value) && isInteger(value["JobModifyIndex"])
     ? { value: value as JobPlan }
     : { rule: "is not a plan: an object with the integer 'JobModifyIndex'" },
 )
 
 /** How a job's groups stand. */
-export const readScaleStatus: Reader<ScaleStatus> = json((value) => {
+export const readScaleStatus: Reader<ScaleStatus> = json<ScaleStatus>((value) => {
   if (!isObject(value) || !isObject(value["TaskGroups"])) return { rule: "is not a scale status" }
   const groups = Object.entries(value["TaskGroups"]).map(([name, group]) => {
     const { Desired, Running } = isObject(group) ? group : {}
@@ -123,7 +123,7 @@ export const readStats: Reader<ResourceUsage> = jsonObject((value) => {
 const isAllocation = (value: unknown): value is Allocation => isObject(value) && typeof value["ID"] === "string"
 
 /** Agents answer with the bare array; the seed's wrapped form is read as well. Both may be `null` for none. */
-export const readAllocations: Reader<NomadAllocations> = json((value) => {
+export const readAllocations: Reader<NomadAllocations> = json<NomadAllocations>((value) => {
   const list = (isObject(value) && "NomadAllocations" in value ? value["NomadAllocations"] : value) ?? []
   if (!Array.isArray(list)) return { rule: "is not a list of allocations" }
   const broken = list.findIndex((each) => !isAllocation(each))

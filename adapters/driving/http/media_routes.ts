@@ -104,7 +104,7 @@ export const mediaRoutes = (parts: {
         const made = status(value) === 201 && isObject(value) && typeof value["containerId"] === "string"
         return {
           status: status(value),
-          headers: made ? { location: `/media/containers/${value["containerId"]}` } : {},
+          ...(made ? { headers: { location: `/media/containers/${value["containerId"]}` } } : {}),
           body: envelope(JSON.stringify(value)),
         }
       },
