@@ -1,0 +1,99 @@
+// README's recipes and its way of a request, walked: what they name is there, and what they promise is so.
+import { describe, expect, test } from "bun:test"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { loadCollections } from "../../bootstrap/collections_file.ts"
+import { importsOf, sourceFiles } from "./source_tree.ts"
+
+const ROOT = join(import.meta.dir, "../..")
+const readme = readFileSync(join(ROOT, "README.md"), "utf8")
+const files = sourceFiles()
+
+const section = (title: string): string => {
+  const [, text = ""] = readme.split(`\n## ${title}\n`)
+  return text.split("\n## ")[0] ?? ""
+}
+
+/** Files that a text names in code spans, patterns such as `<port>` left out. */
+const namedFiles = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/`([\w./-]+\/[\w./-]+\.(?:ts|md))`/g)].map(([, path = ""]) => path)
+
+const rows = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
+  text
+    .split("\n")
+    .filter((line) => /^\| \d/.test(line))
+    .map((line) => line.split("|").map((cell) => cell.trim()))
+
+describe("the way of a request", () => {
+  const hops = rows(section("The map"))
+
+  test("names files that exist", () => {
+    expect(hops.map(([, hop]) => Number(hop))).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    for (const [, , file = ""] of hops) {
+      expect(namedFiles(file).length).toBeGreaterThan(0)
+      for (const path of namedFiles(file)) expect([path, existsSync(join(ROOT, path))]).toEqual([path, true])
+    }
+  })
+
+  test("is the same table as beside the edge", () => {
+    const edge = readFileSync(join(ROOT, "adapters/driving/http/README.md"), "utf8")
+    const named = (table: ReadonlyArray<ReadonlyArray<string>>) =>
+      table.map(([, hop, file = ""]) => [hop, file.split("`")[1]])
+    expect(named(rows(edge))).toEqual(named(hops))
+  })
+})
+
+describe("how to add", () => {
+  test("every file that a recipe names exists", () => {
+    const named = namedFiles(section("How to add"))
+    expect(named.length).toBeGreaterThan(3)
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
+  test("a collection: README's file is served as it stands", async () => {
+    const [, json = ""] = /```json\n([\s\S]*?)```/.exec(section("A record type of your own")) ?? []
+    const path = join(process.env["TMPDIR"] ?? "/tmp", `portolan-recipe-${process.pid}.json`)
+    await Bun.write(path, json)
+    const [ships] = await Effect.runPromise(loadCollections(path))
+    await Bun.file(path).delete()
+    expect(ships?.name).toBe("ships")
+    expect(Effect.runSync(ships?.check({ name: "Vasa", length_m: 69 }) ?? Effect.fail("no collection"))).toEqual({
+      name: "Vasa",
+      length_m: 69,
+    })
+  })
+
+  test("an adapter: every one is built in bootstrap or stack, and tests use its port", () => {
+    const ports = readdirSync(join(ROOT, "adapters/driven"), { withFileTypes: true }).filter((each) =>
+      each.isDirectory(),
+    )
+    expect(ports.length).toBeGreaterThan(5)
+    const isImported = (part: string, where: RegExp) =>
+      files.some((file) => where.test(file.path) && importsOf(file).some((module) => module.includes(part)))
+    for (const { name: port } of ports) {
+      expect([port, isImported(`driven/${port}/`, /^tests\//)]).toEqual([port, true])
+      for (const technology of readdirSync(join(ROOT, "adapters/driven", port))) {
+        const path = `adapters/driven/${port}/${technology}`
+        const text = files.find((file) => file.path === path)?.code ?? ""
+        if (!/export const layer\b/.test(text)) continue
+        const isBuilt = isImported(`driven/${port}/${technology}`, /^(bootstrap|stack)\//)
+        expect([path, isBuilt || technology === "memory.ts"]).toEqual([path, true])
+      }
+    }
+  })
+
+  test("an error: every code that a client can meet has a row in README's table", () => {
+    const table = section("Errors")
+    const codes = files
+      .filter(({ path }) =>
+        /^(domain\/\w+\/(errors|graph_failure)|domain\/store_unavailable|adapters\/driving\/http\/http_refusal)\.ts$/.test(
+          path,
+        ),
+      )
+      .flatMap(({ code }) => [...code.matchAll(/"([A-Z]+(?:_[A-Z]+)+)"/g)].map(([, name = ""]) => name))
+      .filter((name) => !/_SETUP$|_FAILED$/.test(name))
+    expect(codes.length).toBeGreaterThan(30)
+    expect([...new Set(codes)].filter((name) => !table.includes(`\`${name}\``))).toEqual([])
+  })
+})
