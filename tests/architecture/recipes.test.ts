@@ -58,13 +58,13 @@ describe("how to add", () => {
     const [ships] = await Effect.runPromise(loadCollections(path))
     await Bun.file(path).delete()
     expect(ships?.name).toBe("ships")
-    expect(Effect.runSync(ships?.check({ name: "Vasa", length_m: 69 }) ?? Effect.fail("no collection"))).toEqual({
+    expect(ships === undefined ? ships : Effect.runSync(ships.check({ name: "Vasa", length_m: 69 }))).toEqual({
       name: "Vasa",
       length_m: 69,
     })
   })
 
-  test("an adapter: every one is built in bootstrap or stack, and tests use its port", () => {
+  test("an adapter: bootstrap or stack builds every one; one in memory may be for tests alone", () => {
     const ports = readdirSync(join(ROOT, "adapters/driven"), { withFileTypes: true }).filter((each) =>
       each.isDirectory(),
     )
@@ -72,7 +72,6 @@ describe("how to add", () => {
     const isImported = (part: string, where: RegExp) =>
       files.some((file) => where.test(file.path) && importsOf(file).some((module) => module.includes(part)))
     for (const { name: port } of ports) {
-      expect([port, isImported(`driven/${port}/`, /^tests\//)]).toEqual([port, true])
       for (const technology of readdirSync(join(ROOT, "adapters/driven", port))) {
         const path = `adapters/driven/${port}/${technology}`
         const text = files.find((file) => file.path === path)?.code ?? ""
