@@ -1,6 +1,14 @@
 import { Effect } from "effect"
-import type { Integer, JobAt, JobDefinition } from "../../domain/scheduler/job.ts"
-import { type BlockingQuery, type Place, SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
+import type { JobAt, JobDefinition } from "../../domain/scheduler/job.ts"
+import {
+  type AllocationAt,
+  type BlockingQuery,
+  type JobDeletion,
+  type JobScaling,
+  type NodeAt,
+  type Place,
+  SchedulerPort,
+} from "../../domain/scheduler/scheduler_port.ts"
 import { Restarts } from "./restarts.ts"
 
 // The scheduler's use cases on one page (seed 4.3). Every one but the restart is one request to the agent, and fails with
@@ -25,7 +33,7 @@ export const planJob = (definition: JobDefinition, place: Place) =>
   ask((scheduler) => scheduler.planJob(definition, place))
 
 /** Scales the configured group (seed 4.3 rule 1). */
-export const scaleJob = (to: JobAt & { readonly count: number; readonly ifIndex?: Integer }) =>
+export const scaleJob = (to: Omit<JobScaling, "group">) =>
   ask((scheduler) => scheduler.scaleJob({ ...to, group: scheduler.scaleGroup }))
 
 /** Scales the configured group to 0, and one second later to 1. Fails with the {@link RestartError} of the first step alone. */
@@ -35,16 +43,15 @@ export const restartJob = (job: JobAt) => Effect.flatMap(Restarts, ({ restart })
 export const unfinishedRestarts = Effect.flatMap(Restarts, ({ unfinished }) => unfinished)
 
 /** Stops a job; with `purge` it is also forgotten. An unknown job is no error: for the agent it is deleted already. */
-export const deleteJob = (at: JobAt & { readonly purge: boolean }) => ask((scheduler) => scheduler.deleteJob(at))
+export const deleteJob = (at: JobDeletion) => ask((scheduler) => scheduler.deleteJob(at))
 
 /** What an allocation uses now. */
-export const allocationStats = (at: Place & { readonly allocationId: string }) =>
-  ask((scheduler) => scheduler.allocationStats(at))
+export const allocationStats = (at: AllocationAt) => ask((scheduler) => scheduler.allocationStats(at))
 
 /** The allocations of a node. An unknown node is no error: the agent answers with an empty list. */
-export const getAllocations = (at: Place & { readonly nodeId: string }) =>
+export const getAllocations = (at: NodeAt) =>
   ask((scheduler) => Effect.map(scheduler.getAllocations(at), ({ value }) => value))
 
 /** The node's allocations once something is newer than the index, with its own. */
-export const pollAllocations = (at: Place & { readonly nodeId: string }, poll: BlockingQuery) =>
+export const pollAllocations = (at: NodeAt, poll: BlockingQuery) =>
   ask((scheduler) => scheduler.getAllocations(at, poll))

@@ -34,6 +34,10 @@ export interface RestartRecord {
   readonly lastError?: string
 }
 
+/** The job and the group that a record is about, as one text: a later restart of the same settles the stuck ones. */
+export const restartedJob = ({ jobId, region, namespace, group }: RestartRecord): string =>
+  JSON.stringify([jobId, region, namespace ?? null, group])
+
 /** Who works on a record, and until when that holds without being renewed. */
 export interface Lease {
   readonly owner: string

@@ -7,6 +7,25 @@ import type { ResourceUsage } from "./resource_usage.ts"
 /** Where something is, for calls that name no job. */
 export type Place = Omit<JobAt, "jobId">
 
+/** Where an allocation is. */
+export type AllocationAt = Place & { readonly allocationId: string }
+
+/** Where a node is. */
+export type NodeAt = Place & { readonly nodeId: string }
+
+/** A scaling of one task group to `count`, 0 to 2^53-1. */
+export interface JobScaling extends JobAt {
+  readonly group: string
+  readonly count: number
+  /** Only when the job is still at this modify index (agents from 1.8.2 on). */
+  readonly ifIndex?: Integer
+}
+
+/** A deletion of a job; with `purge` it is forgotten at once, else it stays as a stopped one for a while. */
+export interface JobDeletion extends JobAt {
+  readonly purge: boolean
+}
+
 /** Waits on the agent's side until something newer than `index` is there, or `waitMs` has passed. */
 export interface BlockingQuery {
   readonly index: Integer
@@ -26,6 +45,7 @@ export interface EventBatch {
   readonly Events: ReadonlyArray<Readonly<Record<string, unknown>>>
 }
 
+/** Which events, from where on. */
 export interface EventSubscription extends Place {
   /** As `Job:web` or `Deployment`; none means every topic. */
   readonly topics: ReadonlyArray<string>
@@ -48,17 +68,12 @@ export class SchedulerPort extends Context.Service<
     readonly getDefinition: (at: JobAt, poll?: BlockingQuery) => Effect.Effect<Snapshot<JobDefinition>, SchedulerError>
     readonly runJob: (definition: JobDefinition, place: Place) => Effect.Effect<JobReceipt, SchedulerError>
     readonly planJob: (definition: JobDefinition, place: Place) => Effect.Effect<JobPlan, SchedulerError>
-    /** `ifIndex`: only when the job is still at this modify index (agents from 1.8.2 on). */
-    readonly scaleJob: (
-      to: JobAt & { readonly group: string; readonly count: number; readonly ifIndex?: Integer },
-    ) => Effect.Effect<JobReceipt, SchedulerError>
-    readonly deleteJob: (at: JobAt & { readonly purge: boolean }) => Effect.Effect<JobReceipt, SchedulerError>
+    readonly scaleJob: (to: JobScaling) => Effect.Effect<JobReceipt, SchedulerError>
+    readonly deleteJob: (at: JobDeletion) => Effect.Effect<JobReceipt, SchedulerError>
     readonly scaleStatus: (at: JobAt) => Effect.Effect<ScaleStatus, SchedulerError>
-    readonly allocationStats: (
-      at: Place & { readonly allocationId: string },
-    ) => Effect.Effect<ResourceUsage, SchedulerError>
+    readonly allocationStats: (at: AllocationAt) => Effect.Effect<ResourceUsage, SchedulerError>
     readonly getAllocations: (
-      at: Place & { readonly nodeId: string },
+      at: NodeAt,
       poll?: BlockingQuery,
     ) => Effect.Effect<Snapshot<NomadAllocations>, SchedulerError>
     /** Endless; connects again from the last index when the connection breaks. */

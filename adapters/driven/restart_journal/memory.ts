@@ -1,5 +1,10 @@
 import { Effect, Layer } from "effect"
-import { type Lease, RestartJournal, type RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
+import {
+  type Lease,
+  RestartJournal,
+  type RestartRecord,
+  restartedJob,
+} from "../../../domain/scheduler/restart_journal.ts"
 
 interface Entry {
   readonly record: RestartRecord
@@ -8,7 +13,7 @@ interface Entry {
 
 const FREE: Lease = { owner: "", until: 0 }
 
-/** The journal in memory: good for tests and for a process that may lose its restarts with its life. */
+/** The journal in memory: for tests, and for a process whose restarts need not survive it. */
 export const layer = Layer.sync(RestartJournal, () => {
   const entries = new Map<string, Entry>()
   const owned = (id: string, owner: string): boolean => entries.get(id)?.lease.owner === owner
@@ -49,7 +54,12 @@ export const layer = Layer.sync(RestartJournal, () => {
     settle: (restarted) =>
       Effect.sync(() => {
         for (const { record } of entries.values())
-          if (record.state === "stuck" && isSameJob(record, restarted)) entries.delete(record.id)
+          if (
+            record.state === "stuck" &&
+            record.endpoint === restarted.endpoint &&
+            restartedJob(record) === restartedJob(restarted)
+          )
+            entries.delete(record.id)
       }),
     list: (endpoint) =>
       Effect.sync(() =>
@@ -60,6 +70,3 @@ export const layer = Layer.sync(RestartJournal, () => {
       ),
   })
 })
-
-const isSameJob = (one: RestartRecord, other: RestartRecord): boolean =>
-  (["endpoint", "jobId", "region", "namespace", "group"] as const).every((field) => one[field] === other[field])

@@ -1,7 +1,12 @@
 import { Effect, Layer } from "effect"
 import type { Collection, Db, Filter } from "mongodb"
 import { parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
-import { type Lease, RestartJournal, type RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
+import {
+  type Lease,
+  RestartJournal,
+  type RestartRecord,
+  restartedJob,
+} from "../../../domain/scheduler/restart_journal.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 
 /** Fields are what the operations ask about; the record itself is text, which keeps integers of any size. */
@@ -36,9 +41,6 @@ const insertOnce = async (claims: Collection<Claim>, claim: Claim): Promise<bool
     throw failure
   }
 }
-
-const jobKey = ({ jobId, region, namespace, group }: RestartRecord): string =>
-  JSON.stringify([jobId, region, namespace ?? null, group])
 
 const decode = ({ record }: Pick<Entry, "record">): RestartRecord => parseLossless(record) as RestartRecord
 
@@ -90,7 +92,7 @@ export const layer = Layer.effect(
           entries.insertOne({
             _id: record.id,
             endpoint: record.endpoint,
-            job: jobKey(record),
+            job: restartedJob(record),
             createdAt: record.createdAt,
             owner: lease.owner,
             ...changing(record, lease),
@@ -116,7 +118,9 @@ export const layer = Layer.effect(
         ),
       settle: (restarted) =>
         Effect.asVoid(
-          on((entries) => entries.deleteMany({ endpoint: restarted.endpoint, job: jobKey(restarted), stuck: true })),
+          on((entries) =>
+            entries.deleteMany({ endpoint: restarted.endpoint, job: restartedJob(restarted), stuck: true }),
+          ),
         ),
       list: (endpoint) =>
         on(async (entries) => (await entries.find({ endpoint }).sort({ createdAt: 1, _id: 1 }).toArray()).map(decode)),

@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
-import { RestartJournal, type RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
+import { RestartJournal, type RestartRecord, restartedJob } from "../../../domain/scheduler/restart_journal.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
 
 // Columns are what the statements ask about; everything else of a record is in `record`.
@@ -15,9 +15,6 @@ const TABLE = `
     lease_until INTEGER NOT NULL,
     record TEXT NOT NULL
   ) STRICT, WITHOUT ROWID`
-
-const jobKey = ({ jobId, region, namespace, group }: RestartRecord): string =>
-  JSON.stringify([jobId, region, namespace ?? null, group])
 
 const decode = (row: unknown): RestartRecord => parseLossless((row as { record: string }).record) as RestartRecord
 
@@ -54,16 +51,8 @@ export const layer = Layer.effect(
       open: (record, { owner, until }) =>
         database.write(() => {
           const { id, endpoint, createdAt } = record
-          sql.open.run(
-            id,
-            endpoint,
-            isStuck(record),
-            jobKey(record),
-            createdAt,
-            owner,
-            until,
-            stringifyLossless(record),
-          )
+          const job = restartedJob(record)
+          sql.open.run(id, endpoint, isStuck(record), job, createdAt, owner, until, stringifyLossless(record))
         }),
       update: (record, { owner, until }) =>
         database.write(
@@ -74,7 +63,7 @@ export const layer = Layer.effect(
       release: (owner) => database.write(() => void sql.release.run(owner)),
       claim: (endpoint, now, { owner, until }) =>
         database.write(() => sql.claim.all(owner, until, endpoint, now, owner).map(decode)),
-      settle: (restarted) => database.write(() => void sql.settle.run(restarted.endpoint, jobKey(restarted))),
+      settle: (restarted) => database.write(() => void sql.settle.run(restarted.endpoint, restartedJob(restarted))),
       list: (endpoint) => Effect.suspend(() => database.read(() => sql.list.all(endpoint).map(decode))),
     })
   }),

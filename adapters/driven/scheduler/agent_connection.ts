@@ -27,14 +27,20 @@ export interface AgentConnection {
   readonly open: (
     request: SchedulerRequest,
   ) => Effect.Effect<Stream.Stream<Uint8Array, errors.SchedulerError>, errors.SchedulerError, Scope.Scope>
+  /** The error for a successful answer, or a part of one, that breaks a rule. */
+  readonly unreadable: (
+    request: SchedulerRequest,
+    answer: Pick<ExchangeResponse, "status" | "text">,
+    rule: string,
+  ) => errors.UnreadableAnswer
 }
 
 const READ_TIMEOUT_MS = 10_000
 const WRITE_TIMEOUT_MS = 45_000
 const MAX_IN_FLIGHT = 32
 
-/** Longest refusal text that an error carries, characters: a proxy may answer with a page. */
-const REFUSAL_LENGTH_MAX = 4096
+/** Longest text of an answer that an error carries, characters: of a refusal, and of an answer that cannot be read. */
+const LENGTH_MAX = { refusal: 4096, unreadable: 256 }
 
 /** The fields of an error that tell which call went wrong. */
 export const callOf = ({ operation, method, path }: SchedulerRequest) => ({ operation, method, path })
@@ -101,7 +107,7 @@ export const connect = Effect.fnUntraced(function* (options: HttpSchedulerOption
   })
 
   const refused = (request: SchedulerRequest, status: number, text: string) =>
-    refusalOf({ ...callOf(request), status, body: mask.text(text).slice(0, REFUSAL_LENGTH_MAX) })
+    refusalOf({ ...callOf(request), status, body: mask.text(text).slice(0, LENGTH_MAX.refusal) })
 
   const sendOnce = Effect.fnUntraced(function* (request: SchedulerRequest) {
     const exchange = options.debug === true ? sendLogged(exchangeOf(request), mask) : send(exchangeOf(request))
@@ -127,6 +133,11 @@ export const connect = Effect.fnUntraced(function* (options: HttpSchedulerOption
       if (status !== 200) return yield* refused(request, status, yield* Stream.mkString(Stream.decodeText(body)))
       return body
     }),
+    unreadable: (request, { status, text }, rule) => {
+      const applied = request.method === "GET" ? "no" : "unknown"
+      const body = mask(text).slice(0, LENGTH_MAX.unreadable)
+      return new errors.UnreadableAnswer({ ...callOf(request), applied, status, body, rule })
+    },
   }
   return connection
 })

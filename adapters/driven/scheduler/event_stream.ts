@@ -2,7 +2,7 @@ import { Effect, Schedule, Stream } from "effect"
 import { isPassing, SchedulerConnectionLost, type SchedulerError } from "../../../domain/scheduler/errors.ts"
 import type { EventBatch, EventSubscription } from "../../../domain/scheduler/scheduler_port.ts"
 import { type AgentConnection, callOf } from "./agent_connection.ts"
-import { readEventLine, unreadable } from "./scheduler_answers.ts"
+import { readEventLine } from "./scheduler_answers.ts"
 import { events, type SchedulerRequest } from "./scheduler_requests.ts"
 
 /** Agents send a heartbeat every 30 seconds: an event stream that is silent for two of them is dead. */
@@ -26,7 +26,7 @@ const onceFrom = (agent: AgentConnection, request: SchedulerRequest): Stream.Str
     Stream.mapEffect((line) => {
       const reading = readEventLine(line)
       return "rule" in reading
-        ? Effect.fail(unreadable(agent.mask, request, { status: 200, text: line }, reading.rule))
+        ? Effect.fail(agent.unreadable(request, { status: 200, text: line }, reading.rule))
         : Effect.succeed(reading.value)
     }),
     Stream.filter((batch) => batch !== undefined),

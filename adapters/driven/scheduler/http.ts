@@ -14,7 +14,7 @@ const make = Effect.fnUntraced(function* (options: HttpSchedulerOptions) {
   const read = Effect.fnUntraced(function* <A>(request: requests.SchedulerRequest, reader: answers.Reader<A>) {
     const answer = yield* agent.send(request)
     const reading = reader(answer.text)
-    if ("rule" in reading) return yield* answers.unreadable(agent.mask, request, answer, reading.rule)
+    if ("rule" in reading) return yield* agent.unreadable(request, answer, reading.rule)
     const index = answers.readIndex(answer.headers.get("x-nomad-index"))
     const snapshot: Snapshot<A> = index === undefined ? reading : { ...reading, index }
     return snapshot

@@ -1,44 +1,16 @@
 // Text of an answer -> value of the port. Pure; each reader gives the value, or the rule that the answer breaks.
 import { isObject, type JsonObject } from "../../../domain/json_object.ts"
 import type { Allocation, NomadAllocations } from "../../../domain/scheduler/allocation.ts"
-import { UnreadableAnswer } from "../../../domain/scheduler/errors.ts"
 import type { Integer, JobDefinition, JobPlan, JobReceipt, ScaleStatus } from "../../../domain/scheduler/job.ts"
 import { parseLossless } from "../../../domain/scheduler/lossless_json.ts"
 import type { ResourceUsage } from "../../../domain/scheduler/resource_usage.ts"
 import type { EventBatch } from "../../../domain/scheduler/scheduler_port.ts"
-import type { SchedulerRequest } from "./scheduler_requests.ts"
 
 /** A value read from an answer, or the rule the answer breaks. */
 export type Reading<A> = { readonly value: A } | { readonly rule: string }
 
 /** Reads the text of a successful answer. */
 export type Reader<A> = (text: string) => Reading<A>
-
-/** Longest beginning of an unreadable answer that an error carries, characters. */
-const SNIPPET_LENGTH_MAX = 256
-
-/**
- * The error for a successful answer that breaks a rule.
- *
- * @param mask removes our secrets from the answer's text
- */
-export const unreadable = (
-  mask: (text: string) => string,
-  { operation, method, path }: SchedulerRequest,
-  { status, text }: { readonly status: number; readonly text: string },
-  rule: string,
-): UnreadableAnswer => {
-  const body = mask(text).slice(0, SNIPPET_LENGTH_MAX)
-  return new UnreadableAnswer({
-    operation,
-    method,
-    path,
-    applied: method === "GET" ? "no" : "unknown",
-    status,
-    body,
-    rule,
-  })
-}
 
 const isInteger = (value: unknown): value is Integer => typeof value === "bigint" || Number.isSafeInteger(value)
 

@@ -1,8 +1,17 @@
 // Operation of the port -> request to the agent (seed 4.3). Pure; reading answers is in scheduler_answers.ts.
+import type { JsonObject } from "../../../domain/json_object.ts"
 import type { Operation } from "../../../domain/scheduler/errors.ts"
 import type { Integer, JobAt, JobDefinition } from "../../../domain/scheduler/job.ts"
 import { stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
-import type { BlockingQuery, EventSubscription, Place } from "../../../domain/scheduler/scheduler_port.ts"
+import type {
+  AllocationAt,
+  BlockingQuery,
+  EventSubscription,
+  JobDeletion,
+  JobScaling,
+  NodeAt,
+  Place,
+} from "../../../domain/scheduler/scheduler_port.ts"
 
 /** One request to the agent, relative to its base URL. */
 export interface SchedulerRequest {
@@ -17,40 +26,29 @@ export interface SchedulerRequest {
   readonly waitMs: number
 }
 
-type Parameters = ReadonlyArray<readonly [name: string, value: Integer | string | boolean]>
+type Value = Integer | string | boolean
 
-/** Not `URLSearchParams`, which writes a blank as `+`: paths and queries are encoded alike, blanks as `%20`. */
-const queryOf = (parameters: Parameters): string =>
-  parameters.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&")
+/**
+ * A query of the parameters that are there, repeated ones in an array. Not `URLSearchParams`, which writes a blank as `+`:
+ * paths and queries are encoded alike, a blank as `%20`.
+ */
+const queryOf = (parameters: Readonly<Record<string, Value | ReadonlyArray<Value> | undefined>>): string =>
+  Object.entries(parameters)
+    .flatMap(([name, value]) =>
+      [value ?? []].flat().map((each: Value) => `${name}=${encodeURIComponent(String(each))}`),
+    )
+    .join("&")
 
-const placeParameters = ({ region, namespace }: Place): Parameters =>
-  namespace === undefined
-    ? [["region", region]]
-    : [
-        ["region", region],
-        ["namespace", namespace],
-      ]
-
-const get = (operation: Operation, path: string, place: Place, poll?: BlockingQuery): SchedulerRequest => {
-  const blocking: Parameters =
-    poll === undefined
-      ? []
-      : [
-          ["index", poll.index],
-          ["wait", `${poll.waitMs}ms`],
-        ]
-  const query = queryOf([...placeParameters(place), ...blocking])
-  return { operation, method: "GET", path, query, waitMs: poll?.waitMs ?? 0 }
+const get = (operation: Operation, path: string, { region, namespace }: Place, poll?: BlockingQuery) => {
+  const wait = poll === undefined ? undefined : `${poll.waitMs}ms`
+  const query = queryOf({ region, namespace, index: poll?.index, wait })
+  return { operation, method: "GET", path, query, waitMs: poll?.waitMs ?? 0 } satisfies SchedulerRequest
 }
 
-const post = (operation: Operation, path: string, place: Place, body: unknown): SchedulerRequest => ({
-  operation,
-  method: "POST",
-  path,
-  query: queryOf(placeParameters(place)),
-  body: stringifyLossless(body),
-  waitMs: 0,
-})
+const post = (operation: Operation, path: string, { region, namespace }: Place, content: JsonObject) => {
+  const [query, body] = [queryOf({ region, namespace }), stringifyLossless(content)]
+  return { operation, method: "POST", path, query, body, waitMs: 0 } satisfies SchedulerRequest
+}
 
 /** The agent decodes the path before it looks at it, so an id is one segment whatever it holds. */
 const jobPath = (jobId: string): string => `/v1/job/${encodeURIComponent(jobId)}`
@@ -70,39 +68,29 @@ export const planJob = (definition: JobDefinition, place: Place) =>
   post("planJob", `${jobPath(definition.ID)}/plan`, place, { Job: definition, Diff: true })
 
 /** Scales one group; the body holds nothing else unless an index is insisted on (contract section 3, row "bodies"). */
-export const scaleJob = (to: JobAt & { readonly group: string; readonly count: number; readonly ifIndex?: Integer }) =>
-  post("scaleJob", `${jobPath(to.jobId)}/scale`, to, {
-    Count: to.count,
-    Target: { Group: to.group },
-    ...(to.ifIndex === undefined ? {} : { JobModifyIndex: to.ifIndex }),
+export const scaleJob = ({ group, count, ifIndex, ...at }: JobScaling) =>
+  post("scaleJob", `${jobPath(at.jobId)}/scale`, at, {
+    Count: count,
+    Target: { Group: group },
+    JobModifyIndex: ifIndex,
   })
 
 /** Stops a job, or removes it with `purge`. */
-export const deleteJob = (at: JobAt & { readonly purge: boolean }): SchedulerRequest => ({
-  operation: "deleteJob",
-  method: "DELETE",
-  path: jobPath(at.jobId),
-  query: queryOf([["purge", at.purge], ...placeParameters(at)]),
-  waitMs: 0,
-})
+export const deleteJob = ({ jobId, purge, region, namespace }: JobDeletion) => {
+  const query = queryOf({ purge, region, namespace })
+  return { operation: "deleteJob", method: "DELETE", path: jobPath(jobId), query, waitMs: 0 } satisfies SchedulerRequest
+}
 
 /** Reads what an allocation uses. */
-export const allocationStats = (at: Place & { readonly allocationId: string }) =>
+export const allocationStats = (at: AllocationAt) =>
   get("allocationStats", `/v1/client/allocation/${encodeURIComponent(at.allocationId)}/stats`, at)
 
 /** Lists the allocations of a node. */
-export const getAllocations = (at: Place & { readonly nodeId: string }, poll?: BlockingQuery) =>
+export const getAllocations = (at: NodeAt, poll?: BlockingQuery) =>
   get("getAllocations", `/v1/node/${encodeURIComponent(at.nodeId)}/allocations`, at, poll)
 
 /** Opens the event stream. */
-export const events = (subscription: EventSubscription): SchedulerRequest => ({
-  operation: "events",
-  method: "GET",
-  path: "/v1/event/stream",
-  query: queryOf([
-    ...placeParameters(subscription),
-    ["index", subscription.index ?? 0],
-    ...subscription.topics.map((topic) => ["topic", topic] as const),
-  ]),
-  waitMs: 0,
-})
+export const events = ({ region, namespace, index = 0, topics }: EventSubscription) => {
+  const query = queryOf({ region, namespace, index, topic: topics })
+  return { operation: "events", method: "GET", path: "/v1/event/stream", query, waitMs: 0 } satisfies SchedulerRequest
+}

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import * as useCases from "../../../application/scheduler/jobs.ts"
 import { stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 import { type Arguments, type Command, WrongUsage } from "./command.ts"
@@ -9,19 +9,12 @@ import { type UsageSample, usageChart, usageSample } from "./usage_chart.ts"
 /** Samples that fit beside the labels on a usual terminal. */
 const WIDTH = 40
 
-const readSeconds = (args: Arguments): Effect.Effect<number, WrongUsage> => {
-  const text = String(args.options["interval"] ?? "1")
-  return /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) > 0
+/** An option as a number above 0. */
+const readOption = (args: Arguments, name: string, form: RegExp, words: string): Effect.Effect<number, WrongUsage> => {
+  const text = String(args.options[name])
+  return form.test(text) && Number(text) > 0
     ? Effect.succeed(Number(text))
-    : Effect.fail(new WrongUsage({ rule: "--interval must be seconds above 0" }))
-}
-
-const readLooks = (args: Arguments): Effect.Effect<number, WrongUsage> => {
-  const text = args.options["count"]
-  if (text === undefined) return Effect.succeed(Number.POSITIVE_INFINITY)
-  return /^[1-9]\d{0,8}$/.test(String(text))
-    ? Effect.succeed(Number(text))
-    : Effect.fail(new WrongUsage({ rule: "--count must be a whole number above 0" }))
+    : Effect.fail(new WrongUsage({ rule: `--${name} must be ${words}` }))
 }
 
 /** Draws over what was drawn before, on a terminal; else one line a look. */
@@ -39,14 +32,18 @@ export const allocationCommands = (provide: SchedulerProviders) => {
     provide.client(useCases.allocationStats({ allocationId: args.positionals[0] ?? "", ...placeOf(args) }))
 
   const watch = Effect.fnUntraced(function* (args: Arguments) {
-    const seconds = yield* readSeconds(args)
-    const looks = yield* readLooks(args)
+    const { interval, count } = args.options
+    const seconds =
+      interval === undefined ? 1 : yield* readOption(args, "interval", /^\d{1,4}(\.\d{1,3})?$/, "seconds above 0")
+    const looks =
+      count === undefined ? Infinity : yield* readOption(args, "count", /^[1-9]\d{0,8}$/, "a whole number above 0")
     let samples: ReadonlyArray<UsageSample> = []
-    for (let done = 0; done < looks; done++) {
-      if (done > 0) yield* Effect.sleep(seconds * 1000)
-      samples = [...samples, usageSample(yield* look(args))].slice(-WIDTH)
-      draw(args, samples, done === 0)
-    }
+    const lookAndDraw = Effect.map(look(args), (usage) => {
+      const first = samples.length === 0
+      samples = [...samples, usageSample(usage)].slice(-WIDTH)
+      draw(args, samples, first)
+    })
+    yield* Effect.repeat(lookAndDraw, { schedule: Schedule.spaced(seconds * 1000), times: looks - 1 })
     return { json: undefined, text: "" }
   })
 
@@ -77,23 +74,18 @@ export const allocationCommands = (provide: SchedulerProviders) => {
     summary: "Lists the allocations of a node",
     positionals: ["node"],
     options: PLACE_OPTIONS,
-    run: (args) =>
-      Effect.map(
-        provide.client(useCases.getAllocations({ nodeId: args.positionals[0] ?? "", ...placeOf(args) })),
-        (allocations) => ({
-          json: allocations,
-          text: textTable(
-            ["id", "job", "group", "status", "wanted"],
-            allocations.NomadAllocations.map((each) => [
-              each.ID,
-              each.JobID,
-              each.TaskGroup,
-              each.ClientStatus,
-              each.DesiredStatus,
-            ]),
-          ),
-        }),
-      ),
+    run: Effect.fnUntraced(function* (args: Arguments) {
+      const at = { nodeId: args.positionals[0] ?? "", ...placeOf(args) }
+      const allocations = yield* provide.client(useCases.getAllocations(at))
+      const rows = allocations.NomadAllocations.map((each) => [
+        each.ID,
+        each.JobID,
+        each.TaskGroup,
+        each.ClientStatus,
+        each.DesiredStatus,
+      ])
+      return { json: allocations, text: textTable(["id", "job", "group", "status", "wanted"], rows) }
+    }),
   }
 
   return { stats, list }

@@ -7,6 +7,7 @@ export interface UsageSample {
   readonly cpuPercent: number | undefined
 }
 
+/** What is drawn of a look. */
 export const usageSample = (usage: ResourceUsage): UsageSample => ({
   memoryBytes: memoryBytes(usage),
   cpuPercent: usage.CpuStats.Percent,
@@ -27,6 +28,7 @@ export const sparkline = (values: ReadonlyArray<number | undefined>): string => 
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const
 
+/** Bytes in the largest unit that leaves 1 or more of it, as in `1.4 MiB`. */
 export const bytesText = (bytes: number): string => {
   const step = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), UNITS.length - 1)
   return `${(bytes / 2 ** (10 * step)).toFixed(step === 0 ? 0 : 1)} ${UNITS[step]}`
