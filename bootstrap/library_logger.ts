@@ -33,7 +33,7 @@ export const loggerLayer = (logger: StructuredLogger | undefined): Layer.Layer<n
     try {
       logger[METHODS[logLevel] ?? "info"](String(text), fields)
     } catch {
-      // The user's logger is broken; the call it reports on is not.
+      // A broken logger of the user must not fail the call that logs.
     }
   })
   return Layer.merge(Logger.layer([passOn]), Layer.succeed(References.MinimumLogLevel, "Info"))
