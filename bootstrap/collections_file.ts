@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import Type, { type TObject } from "typebox"
 import { Compile } from "typebox/schema"
 import { isObject } from "../domain/json_object.ts"
-import { type Collection, defineCollection, type Operation } from "../domain/records/collection.ts"
+import { type Collection, defineCollection } from "../domain/records/collection.ts"
 import { InvalidConfiguration } from "./config.ts"
 
 const refuse = (rule: string) => new InvalidConfiguration({ mistakes: [{ variable: "COLLECTIONS", rule }] })
@@ -21,10 +21,12 @@ const FILE = Compile(
         Type.Object(
           {
             name: Type.String(),
-            fields: Type.Object({
-              type: Type.Literal("object"),
-              properties: Type.Record(Type.String(), Type.Unknown()),
-            }),
+            fields: Type.Unsafe<TObject>(
+              Type.Object({
+                type: Type.Literal("object"),
+                properties: Type.Record(Type.String(), Type.Unknown()),
+              }),
+            ),
             roles: Type.Optional(Type.Object({ list: ROLES, get: ROLES, create: ROLES, delete: ROLES }, OBJECT)),
           },
           OBJECT,
@@ -46,6 +48,27 @@ const KEYWORDS = new Set(
   multipleOf allOf anyOf oneOf not if then else`.split(/\s+/),
 )
 
+type Named = readonly [name: string, value: unknown]
+
+/** The schemas inside a keyword's value, as a sentence names them; `undefined` when the value has the wrong form. */
+const schemasIn = (keyword: string, value: unknown): ReadonlyArray<Named> | undefined => {
+  switch (keyword) {
+    case "properties":
+    case "patternProperties":
+      return isObject(value) ? Object.entries(value) : undefined
+    case "items":
+    case "additionalProperties":
+    case "not":
+      return [[keyword, value]]
+    case "allOf":
+    case "anyOf":
+    case "oneOf":
+      return Array.isArray(value) ? value.map((each, index): Named => [`${keyword}[${index}]`, each]) : undefined
+    default:
+      return []
+  }
+}
+
 /** The first thing in a schema that is no rule, as a sentence. */
 const schemaMistake = (schema: unknown, at: string): string | undefined => {
   if (typeof schema === "boolean") return undefined
@@ -56,18 +79,7 @@ const schemaMistake = (schema: unknown, at: string): string | undefined => {
       return `${at}.type must be one of ${[...TYPES].join(", ")}`
     if (keyword === "required" && !(Array.isArray(value) && value.every((name) => typeof name === "string")))
       return `${at}.required must be a list of field names`
-    const nested =
-      keyword === "properties" || keyword === "patternProperties"
-        ? isObject(value)
-          ? Object.entries(value)
-          : undefined
-        : keyword === "items" || keyword === "additionalProperties" || keyword === "not"
-          ? [[keyword, value] as const]
-          : keyword === "allOf" || keyword === "anyOf" || keyword === "oneOf"
-            ? Array.isArray(value)
-              ? value.map((each, index) => [`${keyword}[${index}]`, each] as const)
-              : undefined
-            : []
+    const nested = schemasIn(keyword, value)
     if (nested === undefined) return `${at}.${keyword} has the wrong form`
     for (const [name, each] of nested) {
       const mistake = schemaMistake(each, `${at}.${name}`)
@@ -93,8 +105,8 @@ const fromJson = Effect.fnUntraced(function* (text: string) {
         try: () =>
           defineCollection({
             name,
-            fields: fields as unknown as TObject,
-            ...(roles === undefined ? {} : { roles: roles as { [operation in Operation]?: ReadonlyArray<string> } }),
+            fields,
+            ...(roles === undefined ? {} : { roles }),
           }),
         catch: (failure) => refuse(failure instanceof Error ? failure.message : "cannot be compiled"),
       }),

@@ -58,6 +58,7 @@ export const VARIABLES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl("collector that traces and metrics are exported to"),
 } as const satisfies Record<string, Variable<unknown>>
 
+/** Name of a variable the product reads. */
 export type VariableName = keyof typeof VARIABLES
 
 /** The effective configuration, by variable name. */

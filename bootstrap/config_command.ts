@@ -3,6 +3,7 @@ import type { Command } from "../adapters/driving/cli/command.ts"
 import { textTable } from "../adapters/driving/cli/text_table.ts"
 import { describeConfig, readEnvironment, VARIABLES, type VariableName } from "./config.ts"
 
+/** `portolan config`: prints every variable with its effective value and its meaning. */
 export const configCommand: Command = {
   path: ["config"],
   summary: "Prints the effective configuration, secrets masked",

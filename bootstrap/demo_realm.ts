@@ -3,11 +3,13 @@ import { exportSPKI, generateKeyPair, SignJWT } from "jose"
 /** Lifetime of the demo token. */
 const TOKEN_LIFETIME = "12h"
 
+/** Realm roles of the demo token: all that any route of the demo asks for. */
 export const DEMO_ROLES = ["catalogue-admin", "operator", "publisher"]
 
 /**
- * A realm that exists for one run of the demo: its public key and an access token signed by it. The private key never
- * leaves this function.
+ * Makes a realm that exists for one run of the demo.
+ *
+ * @returns its public key in PEM, and an access token signed by it; the private key never leaves this function
  */
 export const makeDemoRealm = async (): Promise<{ readonly publicKey: string; readonly token: string }> => {
   const { publicKey, privateKey } = await generateKeyPair("RS256")

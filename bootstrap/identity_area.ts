@@ -4,7 +4,11 @@ import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import type { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import type { Config } from "./config.ts"
 
-/** The configured realm's verifier. */
+/**
+ * The configured realm's verifier.
+ *
+ * @fails {InvalidIdentitySetup} at start, naming the option that can never work
+ */
 export const verifierLayer = (config: Config): Layer.Layer<TokenVerifier, InvalidIdentitySetup> => {
   const { AUTH_PUBLIC_KEY, AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE } = config
   return joseVerifier.layer({

@@ -1,4 +1,5 @@
 import { Cause, Layer, Logger, References } from "effect"
+import { isObject } from "../domain/json_object.ts"
 
 /** What a library user may pass as logger: any structured logger with these four methods (pino's order is the reverse). */
 export interface StructuredLogger {
@@ -17,21 +18,22 @@ const METHODS: Readonly<Record<string, keyof StructuredLogger>> = {
   Fatal: "error",
 }
 
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** Passes everything the library logs on to the user's logger; one that throws disturbs nothing. Silent without one. */
+/**
+ * Passes everything the library logs on to the user's logger. A logger that throws disturbs no call.
+ *
+ * @param logger takes the lines; without one nothing is logged
+ */
 export const loggerLayer = (logger: StructuredLogger | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Logger.layer([])
   const passOn = Logger.make<unknown, void>(({ message, logLevel, cause, fiber }) => {
     const [text, ...parts] = Array.isArray(message) ? message : [message]
     const fields: Record<string, unknown> = { ...fiber.getRef(References.CurrentLogAnnotations) }
-    for (const part of parts) Object.assign(fields, isFields(part) ? part : { detail: part })
+    for (const part of parts) Object.assign(fields, isObject(part) ? part : { detail: part })
     if (cause.reasons.length > 0) fields["cause"] = Cause.pretty(cause)
     try {
       logger[METHODS[logLevel] ?? "info"](String(text), fields)
     } catch {
-      // The user's logger is broken; the call it reports on is not.
+      // A broken logger of the user must not fail the call that logs.
     }
   })
   return Layer.merge(Logger.layer([passOn]), Layer.succeed(References.MinimumLogLevel, "Info"))

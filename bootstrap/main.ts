@@ -76,5 +76,5 @@ const main = async (words: ReadonlyArray<string>): Promise<number> => {
 }
 
 const exitCode = await main(process.argv.slice(2))
-// Results may still be on their way into a pipe.
+// The process ends once the pipe has taken all results.
 process.stdout.write("", () => process.exit(exitCode))

@@ -5,7 +5,7 @@ import { InvalidConfiguration, type VariableName } from "./config.ts"
 
 type InvalidSetup = InvalidIdentitySetup | InvalidSchedulerSetup | InvalidMediaSetup
 
-/** Which variable an option of an area came from; the first one stands for options that have none of their own. */
+/** Which variable an area's option comes from. The first one is named for an option that has no variable of its own. */
 const VARIABLES: Readonly<Record<InvalidSetup["_tag"], Readonly<Record<string, VariableName>>>> = {
   InvalidIdentitySetup: {
     keys: "AUTH_PUBLIC_KEY",
@@ -13,6 +13,10 @@ const VARIABLES: Readonly<Record<InvalidSetup["_tag"], Readonly<Record<string, V
     issuer: "AUTH_ISSUER",
     audience: "AUTH_AUDIENCE",
     clockToleranceS: "AUTH_CLOCK_TOLERANCE_S",
+    authUrl: "IDP_URL",
+    realm: "IDP_REALM",
+    clientId: "IDP_CLIENT_ID",
+    clientSecret: "IDP_CLIENT_SECRET",
   },
   InvalidSchedulerSetup: {
     baseUrl: "SCHEDULER_URL",
@@ -27,7 +31,7 @@ const VARIABLES: Readonly<Record<InvalidSetup["_tag"], Readonly<Record<string, V
   },
 }
 
-/** A setup that can never work, as the mistake in the environment that it is. */
+/** Names the variable behind an area's option that can never work, so that the user reads of what was set. */
 export const setupMistake = ({ _tag, option, rule }: InvalidSetup): InvalidConfiguration => {
   const variables = VARIABLES[_tag]
   const variable = variables[option] ?? Object.values(variables)[0] ?? "COLLECTIONS"

@@ -2,12 +2,13 @@ import { Effect, Layer } from "effect"
 import type { Config } from "./config.ts"
 import { VERSION } from "./version.ts"
 
-/** A collector that is away must not hold up the end of the process. */
+/** How long the last export may hold up the end of the process. A collector may be away. */
 const SHUTDOWN_TIMEOUT = "500 millis"
 
 /**
- * Exports traces and metrics over OTLP/HTTP when a collector is configured; imported only then.
+ * Exports traces and metrics over OTLP/HTTP. The exporter is imported only when a collector is configured.
  *
+ * @returns `undefined` when none is
  * @see OpenTelemetry protocol exporter, `OTEL_EXPORTER_OTLP_ENDPOINT`
  */
 export const telemetryLayer = (config: Pick<Config, "OTEL_EXPORTER_OTLP_ENDPOINT">): Layer.Layer<never> | undefined => {

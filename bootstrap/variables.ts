@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 
-/** What a variable's text means, or the rule it breaks. A rule never repeats the text: it may be a secret. */
+/** The value of a variable's text, or the rule the text breaks. A rule never repeats the text: it may be a secret. */
 export type Parsed<A> = { readonly value: A } | { readonly rule: string }
 
 /** One environment variable: how its text is read and what holds when it is missing or empty. */
@@ -17,12 +17,15 @@ const variable = <A>(fallback: A, meaning: string, parse: Variable<A>["parse"]):
   meaning,
 })
 
+/** Any text. */
 export const text = (fallback: string, meaning: string): Variable<string> =>
   variable(fallback, meaning, (value) => ({ value }))
 
+/** Any text, or nothing. */
 export const optionalText = (meaning: string): Variable<string | undefined> =>
   variable<string | undefined>(undefined, meaning, (value) => ({ value }))
 
+/** A text that is never shown, or nothing. */
 export const secret = (meaning: string): Variable<Redacted.Redacted<string> | undefined> =>
   variable<Redacted.Redacted<string> | undefined>(undefined, meaning, (value) => ({ value: Redacted.make(value) }))
 
@@ -33,9 +36,11 @@ const whole = (value: string, from: number, to: number): Parsed<number> =>
     ? { value: Number(value) }
     : { rule: `must be a whole number from ${from} to ${to}` }
 
+/** A whole number in decimal digits, from `from` to `to`. */
 export const wholeNumber = (fallback: number, from: number, to: number, meaning: string): Variable<number> =>
   variable(fallback, meaning, (value) => whole(value, from, to))
 
+/** A TCP port, or nothing; 0 takes a free one. */
 export const optionalPort = (meaning: string): Variable<number | undefined> =>
   variable<number | undefined>(undefined, meaning, (value) => whole(value, 0, 65_535))
 
@@ -43,21 +48,22 @@ export const optionalPort = (meaning: string): Variable<number | undefined> =>
 export const poolSize = (meaning: string): Variable<number | undefined> =>
   variable<number | undefined>(undefined, meaning, (value) => whole(value, 1, 100_000))
 
-export const oneOf = <const A extends string>(fallback: A, choices: ReadonlyArray<A>, meaning: string): Variable<A> =>
-  variable<A>(fallback, meaning, (value) => {
-    const choice = choices.find((each) => each === value.toLowerCase())
-    return choice === undefined ? { rule: `must be one of ${choices.join(", ")}` } : { value: choice }
-  })
+const choose = <A extends string>(value: string, choices: ReadonlyArray<A>): Parsed<A> => {
+  const choice = choices.find((each) => each === value.toLowerCase())
+  return choice === undefined ? { rule: `must be one of ${choices.join(", ")}` } : { value: choice }
+}
 
+/** One of a few words, in any case. */
+export const oneOf = <const A extends string>(fallback: A, choices: ReadonlyArray<A>, meaning: string): Variable<A> =>
+  variable<A>(fallback, meaning, (value) => choose(value, choices))
+
+/** One of a few words, in any case, or nothing. */
 export const optionalOneOf = <const A extends string>(
   choices: ReadonlyArray<A>,
   meaning: string,
-): Variable<A | undefined> =>
-  variable<A | undefined>(undefined, meaning, (value) => {
-    const choice = choices.find((each) => each === value.toLowerCase())
-    return choice === undefined ? { rule: `must be one of ${choices.join(", ")}` } : { value: choice }
-  })
+): Variable<A | undefined> => variable<A | undefined>(undefined, meaning, (value) => choose(value, choices))
 
+/** Yes or no, in the usual words. */
 export const flag = (fallback: boolean, meaning: string): Variable<boolean> =>
   variable<boolean>(fallback, meaning, (value) => {
     if (/^(?:true|1|yes|on)$/i.test(value)) return { value: true }

@@ -44,7 +44,7 @@ const VALUE = `(?:${MASK}|[^&\\s"'<>])+`
 /** A JSON text, list, object or word, also one inside a JSON string, whose quotes are escaped. */
 const JSON_VALUE = `(?:\\\\?"(?:[^"\\\\]|\\\\.)*"?|[[{][^\\]}]*[\\]}]?|[^\\s"\\\\,}\\]]+)`
 
-/** What betrays a secret nobody told us of: the shape of a signed token, user and password of a URL, a name before it. */
+/** Secrets that are not known but can be recognised: signed tokens, user and password of a URL, values of secret names. */
 const RECOGNISED: ReadonlyArray<readonly [pattern: RegExp, shown: string]> = [
   [/(?<![\w-])eyJ[\w-]*(?:\.[\w-]*)+/g, MASK],
   [new RegExp(`(://|%3A%2F%2F)(?:${MASK}|[^\\s/"'<>])*@`, "gi"), `$1${MASK}@`],
@@ -123,8 +123,8 @@ export interface SecretMask {
 
 /**
  * Makes a mask that knows these secrets in every usual spelling: plain, percent-encoded once or twice, as a form, JSON,
- * HTML or base64 writes them. It also masks what betrays itself: signed tokens, user and password of a URL, and the values
- * of secret names in queries, forms, JSON and headers.
+ * HTML or base64 writes them. It also masks what can be recognised: signed tokens, user and password of a URL, and the
+ * values of secret names in queries, forms, JSON and headers.
  *
  * @param secrets values that must never be shown, without regard to case; ones below 4 characters are ignored
  */

@@ -1,7 +1,7 @@
 import { Data, Effect, Stream } from "effect"
 import { ofetch } from "ofetch"
 
-/** TLS beyond the runtime's own trust; PEM texts. */
+/** How a TLS connection is trusted beyond the runtime's own certificates. All texts are PEM. */
 export interface TlsOptions {
   /** Certificate authorities to trust instead of the runtime's. */
   readonly ca?: string
@@ -19,7 +19,7 @@ export interface ExchangeRequest {
   readonly url: string
   /** Query, already encoded, without `?`. It may hold secrets and never appears in an error or a log. */
   readonly query?: string
-  /** Whoever sends the same ones every time makes a `Headers` of them once. */
+  /** A `Headers` object is sent as it is; a caller with the same headers every time makes it once. */
   readonly headers?: Readonly<Record<string, string>> | Headers
   readonly body?: string
   /** Deadline in milliseconds over the whole exchange: connection, headers and body. */
@@ -38,14 +38,14 @@ export interface ExchangeResponse {
   readonly text: string
 }
 
-/** 64 MiB: an answer beyond it is a mistake or an attack. */
+/** Largest answer body in bytes, 64 MiB: no answer of a system we talk to comes near it. */
 const BODY_BYTES_MAX = 64 * 2 ** 20
 
 /**
- * No usable answer arrived.
+ * An exchange ended without a usable answer.
  *
- * `path` is the URL's path only: query, user info and headers may hold secrets. The library's own error is dropped on
- * purpose, its message, stack and fields repeat the whole URL and every header.
+ * `path` is the URL's path only: query, user info and headers may hold secrets. The library's own error is dropped:
+ * its message, stack and fields repeat the whole URL and every header.
  */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly kind: "timeout" | "network" | "redirected" | "oversized"
@@ -70,7 +70,7 @@ const NEVER_SENT = new Set([
   "FailedToOpenSocket",
   "ENOENT",
 ])
-/** OpenSSL's and the runtimes' codes of a handshake that failed: nothing of the request was sent. */
+/** Error codes of OpenSSL and the runtimes for a failed handshake. Nothing of the request was sent then. */
 const TLS = /^(EPROTO|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED\w*|HOSTNAME_MISMATCH)$/
 
 /** The codes of a failure and of what caused it. */
@@ -81,7 +81,7 @@ const codesOf = (failure: unknown): ReadonlyArray<string> => {
   return codes
 }
 
-/** Thrown while reading, to leave the reading behind. */
+/** Thrown while a body is read, when it is longer than allowed. */
 class Oversized extends Error {}
 
 const failed = (
@@ -112,14 +112,14 @@ interface RuntimeInit extends RequestInit {
 }
 
 /**
- * ofetch's own plain fetch, on purpose: everything it would add to it is what we must not have. It would retry GETs,
- * follow redirects with our token headers, guess body types, and put the whole URL into its errors.
+ * Uses ofetch's plain `fetch`. Its usual call would retry GETs, follow redirects with our token headers, guess body types,
+ * and put the whole URL into its errors.
  */
 const open = (request: ExchangeRequest, signal: AbortSignal): Promise<Response> => {
   const { method, url, query, headers, body, tls, unixSocket } = request
   const init: RuntimeInit = { method, redirect: "manual", signal }
   if (headers !== undefined) init.headers = headers
-  // A pooled connection that died is retried by the runtime for DELETE and PUT; a write is sent once or not at all.
+  // On a pooled connection that died, the runtime itself would send a DELETE or PUT again. A new connection prevents that.
   if (method !== "GET") init.keepalive = false
   if (body !== undefined) init.body = body
   if (tls !== undefined) init.tls = tls
@@ -127,7 +127,7 @@ const open = (request: ExchangeRequest, signal: AbortSignal): Promise<Response> 
   return ofetch.native(query === undefined ? url : `${url}?${query}`, init)
 }
 
-/** Ends an answer nobody reads. It may have ended by itself meanwhile, in whatever way: that is nobody's concern. */
+/** Ends an answer whose body is not read. Ending fails when the connection is gone already, which is as good. */
 const letGo = async (response: Response): Promise<void> => {
   await response.body?.cancel().catch(() => {})
 }
@@ -144,7 +144,7 @@ const readChunks = async (body: ReadableStream<Uint8Array>, maxBytes: number): P
   return text + decoder.decode()
 }
 
-/** The whole body as text. A declared length lets the runtime read it in one go; else the chunks are counted. */
+/** The whole body as text. With a declared length the runtime reads it in one go; without one, chunks are counted. */
 const readText = (response: Response, maxBytes: number): Promise<string> | string => {
   const declared = response.headers.get("content-length")
   if (declared === null || response.headers.has("content-encoding"))
@@ -201,7 +201,7 @@ export interface ExchangeStream {
 export const sendStreaming = Effect.fnUntraced(function* (request: ExchangeRequest) {
   const connection = new AbortController()
   yield* Effect.addFinalizer(() => Effect.sync(() => connection.abort()))
-  // The connection outlives the headers' deadline, so it is the scope's own signal that ends it.
+  // The body is read after the headers' deadline, so the signal of the scope ends the connection.
   const response = yield* beforeDeadline(request, () => open(request, connection.signal))
   if (isRedirect(response.status)) return yield* failed(request, "redirected")
   const { status, headers, body } = response

@@ -2,11 +2,12 @@ import { Clock, Effect, Layer } from "effect"
 import { type InvalidIdentitySetup, TokenRequestFailed } from "../../../domain/identity/errors.ts"
 import { TokenIssuer } from "../../../domain/identity/token_issuer.ts"
 import { send } from "../http_exchange.ts"
-import { type IssuerOptions, readToken, tokenRequest } from "./wire.ts"
+import { type IssuerOptions, readToken, tokenRequest } from "./token_request.ts"
 
 /**
  * Asks a Keycloak-shaped identity provider over HTTP.
  *
+ * @param options the identity provider, and our client there
  * @fails {InvalidIdentitySetup} at start when an option can never work
  * @see seed 4.2
  */

@@ -12,7 +12,11 @@ export interface MemoryIssuerOptions {
   readonly clientSecret: Redacted.Redacted<string>
 }
 
-/** Hands out `token-1`, `token-2`, ... to clients that know their secret. */
+/**
+ * Hands out `token-1`, `token-2`, ... to clients that know their secret. For tests.
+ *
+ * @param options the made-up provider's clients and lifetime, and the client that asks
+ */
 export const layer = (options: MemoryIssuerOptions): Layer.Layer<TokenIssuer> =>
   Layer.sync(TokenIssuer, () => {
     let issued = 0

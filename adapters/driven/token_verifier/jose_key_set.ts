@@ -1,15 +1,15 @@
-import { Clock, Effect, type Scope, Semaphore } from "effect"
+import { Clock, Effect, Schedule, type Scope, Semaphore } from "effect"
 import { InvalidIdentitySetup, KeysUnavailable } from "../../../domain/identity/errors.ts"
 import { type ExchangeResponse, send } from "../http_exchange.ts"
 import { type RealmKey, readKeySet } from "./jose_keys.ts"
 
-/** Least seconds between two fetches caused by tokens, so that made-up key ids cannot be turned against the realm. */
+/** Least seconds between two fetches caused by tokens of unknown keys: a flood of made-up key ids does not reach the realm. */
 export const COOL_DOWN_S = 30
 
 /** Least seconds between two fetches while no key was ever seen. */
 const RETRY_S = 1
 
-/** Seconds between two fetches nobody asked for: a key withdrawn by the realm stops working within this time. */
+/** Seconds between two regular fetches: a key withdrawn by the realm stops working within this time. */
 export const REFRESH_S = 300
 
 /** Milliseconds a fetch may take. */
@@ -32,7 +32,7 @@ export interface KeySet {
   readonly refresh: Effect.Effect<void, KeysUnavailable>
 }
 
-/** The address, taken apart for an exchange. */
+/** Takes the address apart for an exchange. */
 const checked = (address: string) => {
   const url = URL.canParse(address) ? new URL(address) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === ""
@@ -95,7 +95,7 @@ export const followKeySet = Effect.fnUntraced(function* (
       lastFailure = failure.reason
       return Effect.logWarning(failure.message)
     }),
-    // Not for an interrupted fetch: whoever waited for it fetches for himself.
+    // An interrupted fetch is not counted, so that a caller who waited for it fetches for itself.
     Effect.andThen(Effect.sync(() => fetches++)),
   )
 
@@ -108,11 +108,7 @@ export const followKeySet = Effect.fnUntraced(function* (
 
   yield* one
     .withPermits(1)(fetchNow)
-    .pipe(
-      Effect.andThen(Effect.sleep(`${REFRESH_S} seconds`)),
-      Effect.forever,
-      Effect.forkScoped({ startImmediately: true }),
-    )
+    .pipe(Effect.repeat(Schedule.spaced(`${REFRESH_S} seconds`)), Effect.forkScoped({ startImmediately: true }))
 
   const ready = Effect.suspend(() =>
     known.length > 0 ? Effect.void : Effect.fail(new KeysUnavailable({ reason: lastFailure })),
@@ -123,7 +119,7 @@ export const followKeySet = Effect.fnUntraced(function* (
     ready,
     refresh: Effect.gen(function* () {
       const seen = fetches
-      // Whoever waited for another's fetch is served by it.
+      // A fetch that ended while this caller waited serves it as well.
       yield* one.withPermits(1)(Effect.suspend(() => (fetches === seen ? fetchUnlessRecent() : Effect.void)))
       yield* ready
     }),

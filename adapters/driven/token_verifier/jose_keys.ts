@@ -11,7 +11,7 @@ export interface RealmKey {
   readonly key: CryptoKey
 }
 
-/** RS256 with less is refused by every current rule, and by the platform at the first token rather than at start (RFC 7518 section 3.3). */
+/** Least bits of an RSA key for RS256 (RFC 7518 section 3.3). The platform would refuse a shorter one only at the first token. */
 const BITS_MIN = 2048
 
 const REQUIRED = `must be an RSA public key of ${BITS_MIN} bits or more`
@@ -70,7 +70,7 @@ const fromPem = (label: string, body: string): KeyObject | Unusable => {
 const PEM = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----/g
 
 const fromPems = (text: string): ReadonlyArray<KeyObject | Unusable> =>
-  // A comment left beside a key once let that key be used as an HMAC secret elsewhere; nothing is skipped over here.
+  // Text beside the blocks is refused rather than skipped: whoever wrote it meant something that would not be done.
   text.replace(PEM, "").trim() === ""
     ? [...text.matchAll(PEM)].map(([, label = "", body = ""]) => fromPem(label, body))
     : [unusable("holds text outside its PEM blocks, or a broken block")]
@@ -131,7 +131,7 @@ const find = (source: string): ReadonlyArray<Found> => {
   return keys.map((key) => ({ kid: undefined, key }))
 }
 
-/** Both runtimes read every form as a key object, and both verify with what the token library makes of its JWK. */
+/** The token library reads the key as a JWK: the one form that Bun and Deno both export and import. */
 const toRealmKey = ({ kid, key }: Found): Effect.Effect<RealmKey, Unusable> =>
   key instanceof Unusable
     ? Effect.fail(key)

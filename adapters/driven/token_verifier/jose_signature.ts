@@ -30,7 +30,7 @@ export const published =
     return found.length > 0 ? Effect.succeed(found) : Effect.map(set.refresh, candidates)
   }
 
-// Broken UTF-8 and a byte order mark are refused: what was signed is what is read.
+// Broken UTF-8 and a byte order mark are refused, not repaired: the claims must be exactly the signed bytes.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
 const objectOf = (bytes: () => Uint8Array): Effect.Effect<TokenObject, Unauthenticated> => {

@@ -1,5 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
-import { Cause, Data, Effect, Exit } from "effect"
+import { Cause, Clock, Data, Effect, Exit, Schedule } from "effect"
 import { stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 
 /** Exit codes of every command (contract section 5). */
@@ -87,7 +87,7 @@ const parse = (
         allowPositionals: true,
         strict: true,
       }),
-    // Node's message repeats the word that is wrong; a word on a command line is not a secret by our own rule.
+    // Node's message repeats the wrong word. That shows no secret: no command takes one as an argument.
     catch: (failure) => new WrongUsage({ rule: failure instanceof Error ? failure.message : "Unreadable arguments" }),
   }).pipe(
     Effect.flatMap(({ values, positionals }) => {
@@ -101,35 +101,31 @@ const parse = (
     }),
   )
 
-const PROGRESS_AFTER_MS = 1000
-const PROGRESS_EVERY_MS = 200
+const CLEAR_LINE = "\r\u001b[2K"
 
 /** Shows on a terminal that something is going on, from the first second on; leaves nothing behind. */
 const withProgress = <A, E>(label: string, terminal: Terminal, program: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   if (!terminal.interactive) return program
-  return Effect.suspend(() => {
-    const startedAt = performance.now()
-    let shown = false
-    const show = () => {
-      shown = true
-      terminal.err(`\r\u001b[2K${label} ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
-    }
-    let timer = setTimeout(() => {
-      timer = setInterval(show, PROGRESS_EVERY_MS)
-    }, PROGRESS_AFTER_MS)
-    return Effect.ensuring(
-      program,
-      Effect.sync(() => {
-        clearTimeout(timer)
-        if (shown) terminal.err("\r\u001b[2K")
-      }),
+  return Effect.gen(function* () {
+    const startedAtMs = yield* Clock.currentTimeMillis
+    const show = Effect.map(Clock.currentTimeMillis, (nowMs) =>
+      terminal.err(`${CLEAR_LINE}${label} ${((nowMs - startedAtMs) / 1000).toFixed(1)} s`),
     )
-  })
+    yield* show.pipe(
+      Effect.repeat(Schedule.spaced("200 millis")),
+      Effect.ensuring(Effect.sync(() => terminal.err(CLEAR_LINE))),
+      Effect.delay("1 second"),
+      Effect.forkScoped,
+    )
+    return yield* program
+  }).pipe(Effect.scoped)
 }
 
 /**
  * Runs a command on its words.
  *
+ * @param words what follows the command's name on the command line
+ * @param terminal where results, progress and errors are written
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage; a command may define more (`stack status`)
  */
 export const runCommand = async (

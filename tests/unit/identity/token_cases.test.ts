@@ -35,7 +35,7 @@ const statusOf = Effect.fnUntraced(function* (each: TokenCase, jwksUrl: string, 
     Effect.as(200),
     Effect.catchTag(["Unauthenticated", "Forbidden"], (refusal) => Effect.succeed(STATUS_OF[refusal._tag])),
   )
-})
+}, Effect.scoped)
 
 describe("token check list", () => {
   for (const each of TOKEN_CASES)

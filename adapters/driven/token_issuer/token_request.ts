@@ -1,7 +1,8 @@
-// The token request of seed 4.2 on the wire: what is sent, and what the answers mean. Nothing here talks to anybody.
+// The token request of seed 4.2: what is sent, and what the answers mean. Nothing is sent here; that is http.ts.
 import { Effect, Redacted } from "effect"
 import { InvalidIdentitySetup, TokenRequestFailed } from "../../../domain/identity/errors.ts"
 import type { AccessToken } from "../../../domain/identity/token_issuer.ts"
+import { isObject, type JsonObject } from "../../../domain/json_object.ts"
 import type { ExchangeRequest, ExchangeResponse } from "../http_exchange.ts"
 
 /** The identity provider and our client there. */
@@ -23,7 +24,7 @@ const ERROR_CODE = /^[a-z_]{1,64}$/
 const unusable = (option: keyof IssuerOptions, rule: string) => Effect.fail(new InvalidIdentitySetup({ option, rule }))
 
 /**
- * The request for a token, complete. It never changes, so it is made once.
+ * Describes the request for a token completely. It never changes, so it is made once.
  *
  * @fails {InvalidIdentitySetup} when an option can never work; the secret is not named
  */
@@ -51,10 +52,11 @@ export const tokenRequest = (options: IssuerOptions): Effect.Effect<ExchangeRequ
   })
 }
 
-const objectOf = (text: string): Readonly<Record<string, unknown>> => {
+/** The fields of an answer; none when it is no JSON object. */
+const fieldsOf = (text: string): JsonObject => {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? { ...value } : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }
@@ -74,7 +76,7 @@ export const readToken = (
   { status, text }: ExchangeResponse,
   askedAtS: number,
 ): Effect.Effect<AccessToken, TokenRequestFailed> => {
-  const { access_token: token, token_type: type, expires_in: lifetimeS, error } = objectOf(text)
+  const { access_token: token, token_type: type, expires_in: lifetimeS, error } = fieldsOf(text)
   if (status === 429 || status >= 500) return Effect.fail(new TokenRequestFailed({ kind: "unreachable", status }))
   if (status >= 400) {
     const known = typeof error === "string" && ERROR_CODE.test(error) ? { error } : {}

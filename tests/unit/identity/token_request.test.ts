@@ -3,7 +3,7 @@ import { describe } from "node:test"
 import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { layer } from "../../../adapters/driven/token_issuer/http.ts"
-import { type IssuerOptions, readToken, tokenRequest } from "../../../adapters/driven/token_issuer/wire.ts"
+import { type IssuerOptions, readToken, tokenRequest } from "../../../adapters/driven/token_issuer/token_request.ts"
 import { TokenIssuer } from "../../../domain/identity/token_issuer.ts"
 import { effectTest } from "../../support/effect_test.ts"
 import { type Answer, localServer } from "../../support/local_server.ts"
@@ -21,7 +21,7 @@ const answer = (status: number, body: unknown) => ({
   text: typeof body === "string" ? body : JSON.stringify(body),
 })
 
-describe("the token request on the wire", () => {
+describe("the token request", () => {
   effectTest("is a form of three fields to the realm's token address", () =>
     Effect.gen(function* () {
       const { method, url, query, headers, body, timeoutMs } = yield* tokenRequest(OPTIONS)
