@@ -14,6 +14,9 @@ export interface RepositoryUnderTest {
   readonly keeps: boolean
 }
 
+/** Longest that a promise may take: a real server on a machine under heavy load is slow. */
+const PROMISE_MS = 60_000
+
 type Repository = RecordRepository["Service"]
 
 const ALL: Page = { start: 0, limit: 1000 }
@@ -51,7 +54,7 @@ export const recordRepositoryContract = ({ name, layer, keeps }: RepositoryUnder
     program: (repository: Repository, collection: string) => Effect.Effect<unknown, unknown>,
   ): void => {
     const collection = `collection_${++collections}`
-    test(promise, () => opened((repository) => Effect.asVoid(program(repository, collection))))
+    test(promise, () => opened((repository) => Effect.asVoid(program(repository, collection))), PROMISE_MS)
   }
 
   describe(`RecordRepository: ${name}`, () => {
@@ -195,18 +198,22 @@ export const recordRepositoryContract = ({ name, layer, keeps }: RepositoryUnder
     promises("answers a ping", (repository) => repository.ping)
 
     if (keeps)
-      test("keeps records and the last id when it is opened again", async () => {
-        const collection = `collection_${++collections}`
-        await opened((repository) =>
-          Effect.andThen(createAll(repository, collection, 3), repository.remove(collection, 3)),
-        )
-        await opened((repository) =>
-          Effect.gen(function* () {
-            expect(idsOf(yield* repository.list(collection, ALL))).toEqual([1, 2])
-            expect(yield* repository.count(collection)).toBe(2)
-            expect((yield* repository.create(collection, {})).id).toBe(4)
-          }),
-        )
-      })
+      test(
+        "keeps records and the last id when it is opened again",
+        async () => {
+          const collection = `collection_${++collections}`
+          await opened((repository) =>
+            Effect.andThen(createAll(repository, collection, 3), repository.remove(collection, 3)),
+          )
+          await opened((repository) =>
+            Effect.gen(function* () {
+              expect(idsOf(yield* repository.list(collection, ALL))).toEqual([1, 2])
+              expect(yield* repository.count(collection)).toBe(2)
+              expect((yield* repository.create(collection, {})).id).toBe(4)
+            }),
+          )
+        },
+        PROMISE_MS,
+      )
   })
 }
