@@ -135,7 +135,7 @@ export const connect = Effect.fnUntraced(function* (options: HttpSchedulerOption
     }),
     unreadable: (request, { status, text }, rule) => {
       const applied = request.method === "GET" ? "no" : "unknown"
-      const body = mask(text).slice(0, LENGTH_MAX.unreadable)
+      const body = mask.text(text).slice(0, LENGTH_MAX.unreadable)
       return new errors.UnreadableAnswer({ ...callOf(request), applied, status, body, rule })
     },
   }
