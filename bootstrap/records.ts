@@ -28,6 +28,7 @@ export { type Fields, RecordRepository, type Stored } from "../domain/records/re
 export { StoreUnavailable } from "../domain/store_unavailable.ts"
 export type { Guard, JoseOptions, Responder, StoreChoice }
 
+/** Where records live, and whose tokens are accepted. */
 export interface RecordsOptions {
   readonly store: StoreChoice
   /** Keys, issuer and audience of the identity realm whose access tokens are accepted. */

@@ -62,6 +62,7 @@ const configuredAreas = Effect.fnUntraced(function* (config: Config, store: Stor
   return areas
 })
 
+/** `portolan serve`: production; it needs the realm's keys (contract section 0). */
 export const serveCommand: Command = {
   path: ["serve"],
   summary: "Serves the configured collections behind the realm's tokens",
@@ -133,6 +134,7 @@ Stop with Ctrl-C. Log lines follow.
 `
 }
 
+/** `portolan demo`: the products collection behind a realm made for this run (contract section 0). */
 export const demoCommand: Command = {
   path: ["demo"],
   summary: "Serves the example collection with a realm made for this run",

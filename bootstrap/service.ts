@@ -15,6 +15,7 @@ import type { Log } from "./log_output.ts"
 import { requestMetrics } from "./request_metrics.ts"
 import { VERSION } from "./version.ts"
 
+/** What a service is made of. */
 export interface ServiceOptions {
   readonly log: Log
   readonly collections: ReadonlyArray<Collection<object>>

@@ -75,6 +75,7 @@ const transactionOf = (db: DatabaseSync) => {
   }
 }
 
+/** How writes are gathered and committed. */
 export interface GroupCommitOptions {
   /** How long a write waits for another process that holds the file's write lock, milliseconds. */
   readonly lockTimeoutMs: number

@@ -32,7 +32,7 @@ export const makeAccess = (access: Access): Effect.Effect<Access, InvalidIdentit
     : Effect.fail(new InvalidIdentitySetup({ option: "roles", rule: "must name at least one realm role" }))
 
 /** True when the claims satisfy the rule. */
-export const holds = (claims: Claims, access: Access): boolean =>
+const holds = (claims: Claims, access: Access): boolean =>
   access === "authenticated" || access.roles.some((role) => claims.roles.has(role))
 
 /**

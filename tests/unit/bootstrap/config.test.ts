@@ -35,6 +35,7 @@ describe("defaults", () => {
     deepEqual(set, {
       HOST: "127.0.0.1",
       PORT: 8080,
+      REUSE_PORT: false,
       PORTOLAN_HOME: ".portolan",
       LOG_LEVEL: "info",
       AUTH_CLOCK_TOLERANCE_S: 0,
