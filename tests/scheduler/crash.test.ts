@@ -30,7 +30,7 @@ afterAll(async () => {
 const job = (ID: string) => ({
   ID,
   Name: ID,
-  TaskGroups: [{ Name: "restreamer", Count: 1, Update: { MinHealthyTime: 1 } }],
+  TaskGroups: [{ Name: "restreamer", Count: 1, Update: { MinHealthyTime: 0 } }],
 })
 
 const scalings = (jobId: string): ReadonlyArray<number> =>

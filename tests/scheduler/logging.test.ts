@@ -31,7 +31,7 @@ const JOB = {
     {
       Name: "restreamer",
       Count: 1,
-      Update: { MinHealthyTime: 1 },
+      Update: { MinHealthyTime: 0 },
       Tasks: [
         { Name: "t", Env: { DB_PASSWORD: "in-the-environment" }, Templates: [{ EmbeddedTmpl: "in-the-template" }] },
       ],
@@ -48,7 +48,6 @@ const exercise = async (options: Partial<SchedulerOptions>) => {
     ...options,
   })
   await scheduler.runJob(JOB)
-  await Bun.sleep(2)
   await scheduler.getDefinition("web")
   const failed = await scheduler.getDefinition("unknown").catch((error: unknown) => error)
   fake.script(reply(403, `Permission denied for ${TOKEN}`))

@@ -1,26 +1,18 @@
 // What the agent refuses and how: cases 23 to 41 of the wire notes. Every case counts the requests the agent saw.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { createScheduler, type Scheduler, type SchedulerOptions } from "../../bootstrap/scheduler.ts"
+import type { Scheduler, SchedulerOptions } from "../../bootstrap/scheduler.ts"
 import { type Answer, type FakeAgent, reply, replyJson, startFakeAgent } from "../support/fake_agent.ts"
+import { failureOf, schedulerClients } from "../support/scheduler_clients.ts"
 
 const TOKEN = "s3cr3t-token-value"
 
 let fake: FakeAgent
-const clients: Array<Scheduler> = []
 
 beforeAll(async () => {
   fake = await startFakeAgent()
 })
-afterAll(async () => {
-  await Promise.all(clients.map((each) => each.close()))
-  await fake.stop()
-})
-
-const client = (options: Partial<SchedulerOptions> = {}): Scheduler => {
-  const made = createScheduler({ baseUrl: fake.url, token: TOKEN, ...options })
-  clients.push(made)
-  return made
-}
+const client = schedulerClients(() => ({ baseUrl: fake.url, token: TOKEN }))
+afterAll(() => fake.stop())
 
 type Call = (scheduler: Scheduler) => Promise<unknown>
 const get: Call = (scheduler) => scheduler.getDefinition("j")
@@ -33,16 +25,12 @@ const stats: Call = (scheduler) => scheduler.allocationStats("abc")
 const failing = async (call: Call, answers: ReadonlyArray<Answer>, options: Partial<SchedulerOptions> = {}) => {
   const before = fake.requests.length
   fake.script(...answers)
-  const error = await call(client(options)).then(
-    () => Promise.reject(new Error("the call was expected to fail")),
-    (failure: Record<string, unknown>) => failure,
-  )
+  const error = await failureOf(call(client(options)))
   return { error, requests: fake.requests.length - before }
 }
 
 const VALIDATION = "1 error occurred:\n\t* Missing job datacenters\n\n"
 const CONFLICT = "rpc error: Enforcing job modify index 5: job exists with conflicting job modify index: 9"
-const html = reply(502, `<html>${"x".repeat(9000)}</html>`, { "content-type": "text/html" })
 
 describe("refusals, each after one request", () => {
   test.each<[string, Call, Answer, Record<string, unknown>]>([
@@ -104,11 +92,8 @@ describe("refusals, each after one request", () => {
   })
 
   test.each([502, 503, 504])("39: %d from a proxy keeps at most 4 KiB of its page", async (status) => {
-    const page: Answer = (response, request) => {
-      response.statusCode = status
-      return html(response, request)
-    }
-    const { error, requests } = await failing(scale, [status === 502 ? html : page])
+    const page = reply(status, `<html>${"x".repeat(9000)}</html>`, { "content-type": "text/html" })
+    const { error, requests } = await failing(scale, [page])
     expect(error).toMatchObject({ code: "SCHEDULER_FAILED", applied: "unknown" })
     expect(String(error["body"]).length).toBe(4096)
     expect(requests).toBe(1)

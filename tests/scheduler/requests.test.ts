@@ -1,28 +1,20 @@
 // What goes over the wire and what comes back: cases 1 to 22 of the wire notes, through the library face.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { createScheduler, memoryBytes, type Scheduler, type SchedulerOptions } from "../../bootstrap/scheduler.ts"
+import { createScheduler, memoryBytes, type SchedulerOptions } from "../../bootstrap/scheduler.ts"
 import { type FakeAgent, reply, replyJson, startFakeAgent } from "../support/fake_agent.ts"
+import { failureOf, schedulerClients } from "../support/scheduler_clients.ts"
 
 const TOKEN = "s3cr3t"
 const ALLOCATION = "00000000-0000-4000-8000-000000000001"
 
 let fake: FakeAgent
-const clients: Array<Scheduler> = []
 
 beforeAll(async () => {
   fake = await startFakeAgent()
   fake.always(replyJson({ ID: "cam-1", Name: "cam-1" }))
 })
-afterAll(async () => {
-  await Promise.all(clients.map((each) => each.close()))
-  await fake.stop()
-})
-
-const client = (options: Partial<SchedulerOptions> = {}): Scheduler => {
-  const made = createScheduler({ baseUrl: fake.url, token: TOKEN, ...options })
-  clients.push(made)
-  return made
-}
+const client = schedulerClients(() => ({ baseUrl: fake.url, token: TOKEN }))
+afterAll(() => fake.stop())
 
 /** The only request that `call` made. */
 const only = async (call: Promise<unknown>) => {
@@ -33,12 +25,6 @@ const only = async (call: Promise<unknown>) => {
   if (request === undefined) throw new Error("no request was seen")
   return request
 }
-
-const refusal = async (call: Promise<unknown>): Promise<{ readonly code?: string; readonly _tag?: string }> =>
-  call.then(
-    () => Promise.reject(new Error("the call was expected to fail")),
-    (error: { readonly code?: string }) => error,
-  )
 
 describe("requests", () => {
   test("1: getDefinition", async () => {
@@ -88,8 +74,8 @@ describe("requests", () => {
       scheduler.getAllocations(id),
       scheduler.planJob({ ID: id, Name: "x" }),
     ])
-      expect((await refusal(call)).code).toBe("INVALID_SCHEDULER_ARGUMENT")
-    expect((await refusal(scheduler.getDefinition("a", "\udc00"))).code).toBe("INVALID_SCHEDULER_ARGUMENT")
+      expect((await failureOf(call))["code"]).toBe("INVALID_SCHEDULER_ARGUMENT")
+    expect((await failureOf(scheduler.getDefinition("a", "\udc00")))["code"]).toBe("INVALID_SCHEDULER_ARGUMENT")
     expect(fake.requests.length).toBe(before)
   })
 
@@ -140,10 +126,10 @@ describe("requests", () => {
     "9: count %p is refused, nothing is sent",
     async (count) => {
       const before = fake.requests.length
-      expect((await refusal(client().scaleJob("j", count))).code).toBe("INVALID_SCHEDULER_ARGUMENT")
+      expect((await failureOf(client().scaleJob("j", count)))["code"]).toBe("INVALID_SCHEDULER_ARGUMENT")
       const job = { ID: "j", Name: "j", TaskGroups: [{ Name: "g", Count: count }] }
-      if (count !== 2 ** 53) expect((await refusal(client().runJob(job))).code).toBe("INVALID_SCHEDULER_ARGUMENT")
-      expect((await refusal(client().runJob({ ID: "j", Name: "j", Deep: { at: [Number.NaN] } }))).code).toBe(
+      if (count !== 2 ** 53) expect((await failureOf(client().runJob(job)))["code"]).toBe("INVALID_SCHEDULER_ARGUMENT")
+      expect((await failureOf(client().runJob({ ID: "j", Name: "j", Deep: { at: [Number.NaN] } })))["code"]).toBe(
         "INVALID_SCHEDULER_ARGUMENT",
       )
       expect(fake.requests.length).toBe(before)
@@ -215,7 +201,7 @@ describe("requests", () => {
 
   test.each(["{}", "null", "[]", '{"ResourceUsage":null}'])("16: stats %s are unreadable", async (body) => {
     fake.script(reply(200, body))
-    expect((await refusal(client().allocationStats(ALLOCATION))).code).toBe("UNREADABLE_ANSWER")
+    expect((await failureOf(client().allocationStats(ALLOCATION)))["code"]).toBe("UNREADABLE_ANSWER")
   })
 
   test("18, 19, 20: getAllocations", async () => {
@@ -237,7 +223,7 @@ describe("requests", () => {
     "21: allocations %s are unreadable",
     async (body) => {
       fake.script(reply(200, body))
-      expect((await refusal(client().getAllocations("n"))).code).toBe("UNREADABLE_ANSWER")
+      expect((await failureOf(client().getAllocations("n")))["code"]).toBe("UNREADABLE_ANSWER")
     },
   )
 

@@ -13,7 +13,6 @@ interface AgentAnswer {
 export interface ScriptedAgentOptions {
   /** With a token every request needs it. */
   readonly token?: string
-  readonly nodeId?: string
   /** How long an allocation takes to run, milliseconds; 0 when omitted. */
   readonly startMs?: number
 }
@@ -38,8 +37,7 @@ const text = (status: number, body: string): AgentAnswer => ({
 /** Makes an agent with no jobs. */
 export const makeScriptedAgent = (options: ScriptedAgentOptions = {}): ScriptedAgent => {
   const jobs = new AgentJobs()
-  const nodeId = options.nodeId ?? NODE_ID
-  const routes = routesOf(jobs, { nodeId, startMs: options.startMs ?? 0 })
+  const routes = routesOf(jobs, { nodeId: NODE_ID, startMs: options.startMs ?? 0 })
   let changed = Deferred.makeUnsafe<void>()
   const announce = (): void => {
     const before = changed
@@ -117,5 +115,5 @@ export const makeScriptedAgent = (options: ScriptedAgentOptions = {}): ScriptedA
     return Stream.fromEffectRepeat(nextLines).pipe(Stream.flatMap(Stream.fromIterable))
   }
 
-  return { handle, eventLines, nodeId }
+  return { handle, eventLines, nodeId: NODE_ID }
 }

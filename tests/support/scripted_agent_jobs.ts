@@ -56,7 +56,7 @@ const MIN_HEALTHY_MS = 10_000
 
 const keyOf = (namespace: string, jobId: string): string => `${namespace}\n${jobId}`
 
-/** Milliseconds of a deployment of the job; 0 when it makes none: nothing wants to run. */
+/** Milliseconds of a deployment of the job. */
 const deploymentMs = (job: JobDefinition): number => {
   const wanted = (job.TaskGroups ?? []).filter((group) => (group.Count ?? 1) > 0)
   if ((job["Type"] ?? "service") !== "service" || wanted.length === 0) return 0
@@ -234,9 +234,9 @@ export class AgentJobs {
         })
       }
     }
-    const wants = definition.Stop === true ? 0 : deploymentMs(definition)
-    job.deployedMs = wants === 0 ? 0 : nowMs + wants
-    definition["Status"] = wants === 0 ? "dead" : "running"
+    const runs = (definition.TaskGroups ?? []).some((group) => definition.Stop !== true && (group.Count ?? 1) > 0)
+    job.deployedMs = runs ? nowMs + deploymentMs(definition) : 0
+    definition["Status"] = runs ? "running" : "dead"
     this.events.push({
       Index: this.#index,
       Events: [

@@ -140,15 +140,6 @@ export const routesOf = (jobs: AgentJobs, options: { readonly nodeId: string; re
       answer: (_id, request, nowMs) => wrote(jobs.register(submittedJob(request), namespaceOf(request), nowMs)),
     },
     {
-      method: /^GET$/,
-      path: /^\/v1\/jobs$/,
-      answer: () => ({
-        value: [...jobs.jobs.values()].map(({ definition }) => definition),
-        index: jobs.index,
-        read: true,
-      }),
-    },
-    {
       method: /^(POST|PUT)$/,
       path: /^\/v1\/job\/(.+)\/plan$/s,
       answer: (id, request) => {

@@ -1,8 +1,8 @@
+import { describe, test } from "bun:test"
 import { deepEqual, equal } from "node:assert/strict"
-import { describe, test } from "node:test"
-import { Context, Effect, type Layer, Layer as Layers, type Scope } from "effect"
-import { RestartJournal, type RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
-import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
+import { Context, Effect, Layer, type Scope } from "effect"
+import { RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
+import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
 type JournalLayer = Layer.Layer<RestartJournal, StoreUnavailable>
 
@@ -43,7 +43,7 @@ export const restartJournalContract = (
       Effect.runPromise(
         Effect.gen(function* () {
           const layer = yield* instance
-          const build = Effect.map(Layers.build(Layers.fresh(layer)), Context.get(RestartJournal))
+          const build = Effect.map(Layer.build(Layer.fresh(layer)), Context.get(RestartJournal))
           const journal = yield* build
           yield* body(journal, newEndpoint(), journal.shared ? build : Effect.succeed(journal))
         }).pipe(Effect.scoped),
