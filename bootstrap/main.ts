@@ -1,26 +1,22 @@
 #!/usr/bin/env bun
 import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
-import type { schedulerCommands } from "./scheduler_commands.ts"
 import { VERSION } from "./version.ts"
 
 const MEDIA = ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"]
+const JOBS = ["get", "run", "plan", "scale", "restart", "restarts", "delete", "wait"] as const
+const ALLOCATIONS = ["stats", "list"] as const
 
-type SchedulerCommands = typeof schedulerCommands
+type Loaders = Readonly<Record<string, () => Promise<Command>>>
 
-/** The commands of the scheduler, by area. */
-const commandsOf = <Area extends keyof SchedulerCommands>(
-  area: Area,
-  names: ReadonlyArray<keyof SchedulerCommands[Area] & string>,
-): Readonly<Record<string, () => Promise<Command>>> =>
-  Object.fromEntries(
-    names.map((name) => [
-      `${area} ${name}`,
-      async () => (await import("./scheduler_commands.ts")).schedulerCommands[area][name] as Command,
-    ]),
-  )
+/** The commands of an area, each by its two words. */
+const ofArea = <Name extends string>(
+  area: string,
+  names: ReadonlyArray<Name>,
+  load: (name: Name) => Promise<Command>,
+): Loaders => Object.fromEntries(names.map((name) => [`${area} ${name}`, () => load(name)]))
 
 /** Every command, loaded only when it is asked for. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+const COMMANDS: Loaders = {
   serve: async () => (await import("./serve_command.ts")).serveCommand,
   demo: async () => (await import("./serve_command.ts")).demoCommand,
   token: async () => (await import("./token_command.ts")).tokenCommand,
@@ -31,11 +27,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "stack token": async () => (await import("./stack_commands.ts")).stackTokenCommand,
   "stack down": async () => (await import("./stack_commands.ts")).downCommand,
   "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
-  ...Object.fromEntries(
-    MEDIA.map((word) => [`media ${word}`, async () => (await import("./media_command.ts")).mediaCommand(word)]),
+  ...ofArea("media", MEDIA, async (name) => (await import("./media_command.ts")).mediaCommand(name)),
+  ...ofArea("jobs", JOBS, async (name) => (await import("./scheduler_commands.ts")).schedulerCommands.jobs[name]),
+  ...ofArea(
+    "allocations",
+    ALLOCATIONS,
+    async (name) => (await import("./scheduler_commands.ts")).schedulerCommands.allocations[name],
   ),
-  ...commandsOf("jobs", ["get", "run", "plan", "scale", "restart", "restarts", "delete", "wait"]),
-  ...commandsOf("allocations", ["stats", "list"]),
 }
 
 const terminal: Terminal = {

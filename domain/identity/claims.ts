@@ -31,16 +31,12 @@ export const makeAccess = (access: Access): Effect.Effect<Access, InvalidIdentit
     ? Effect.succeed(access)
     : Effect.fail(new InvalidIdentitySetup({ option: "roles", rule: "must name at least one realm role" }))
 
-/** True when the claims satisfy the rule. */
-const holds = (claims: Claims, access: Access): boolean =>
-  access === "authenticated" || access.roles.some((role) => claims.roles.has(role))
-
 /**
  * Lets the claims through, or refuses.
  *
  * @fails {Forbidden} when none of the roles is held (seed section 5.3)
  */
 export const authorize = (claims: Claims, access: Access): Effect.Effect<void, Forbidden> =>
-  holds(claims, access)
+  access === "authenticated" || access.roles.some((role) => claims.roles.has(role))
     ? Effect.void
-    : Effect.fail(new Forbidden({ anyOf: access === "authenticated" ? [] : access.roles }))
+    : Effect.fail(new Forbidden({ anyOf: access.roles }))
