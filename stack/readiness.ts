@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { type Guard, routesOf } from "../domain/gateway/route_profile.ts"
+import { type RoutePolicy, routesOf } from "../domain/gateway/route_profile.ts"
 import { sendRaw } from "./check/raw_http.ts"
 import { askControl } from "./control.ts"
 import { StackFailed } from "./errors.ts"
@@ -44,7 +44,7 @@ const discovers: Condition["look"] = async ({ urls }) => {
 }
 
 /** What a caller without credentials must see on each kind of route. */
-const CANARIES: Readonly<Record<Guard, ReadonlyArray<readonly [path: string, status: number]>>> = {
+const CANARIES: Readonly<Record<RoutePolicy, ReadonlyArray<readonly [path: string, status: number]>>> = {
   "path-allow": [
     ["/allowed", 200],
     ["/secret", 403],
@@ -56,8 +56,8 @@ const CANARIES: Readonly<Record<Guard, ReadonlyArray<readonly [path: string, sta
 }
 
 const refuses: Condition["look"] = async ({ urls, options }) => {
-  for (const { prefix, guard } of routesOf(options.gateway, options.variant))
-    for (const [path, status] of CANARIES[guard]) {
+  for (const { prefix, policy } of routesOf(options.gateway, options.variant))
+    for (const [path, status] of CANARIES[policy]) {
       // Raw, because some runtimes' HTTP clients tell what they are, and a script is not sent to log in.
       const request = `GET ${prefix}${path} HTTP/1.1\r\nHost: ${new URL(urls.proxy).host}\r\nConnection: close\r\n\r\n`
       const { statuses } = await sendRaw(urls.proxy, request)

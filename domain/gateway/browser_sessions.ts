@@ -13,7 +13,7 @@ export interface PendingLogin {
   readonly expiresAt: number
 }
 
-/** A browser that is logged in. The browser holds its id alone. */
+/** A browser that is logged in. The browser itself holds nothing but the session's id. */
 export interface Session {
   readonly claims: TokenObject
   /** The ID token itself, as the hint the provider asks for at logout. */
@@ -22,15 +22,23 @@ export interface Session {
   readonly expiresAt: number
 }
 
-/** Driven port: logins under way and sessions, kept on this side, so that a stolen cookie dies at logout. */
+/**
+ * Driven port: logins under way, and sessions. They are kept by the gateway, so that a logout ends a stolen cookie as well.
+ *
+ * Ids and states are secrets of `LoginSecrets`; times are seconds since the epoch.
+ */
 export class BrowserSessions extends Context.Service<
   BrowserSessions,
   {
+    /** Keeps a login until {@link PendingLogin.expiresAt}. */
     readonly begin: (state: string, login: PendingLogin) => Effect.Effect<void>
-    /** Takes a pending login away, if it is this browser's: each state works once. */
+    /** Takes away the login of a state if this browser began it, so that each state works once; `undefined` otherwise. */
     readonly finish: (state: string, browser: string, nowS: number) => Effect.Effect<PendingLogin | undefined>
+    /** Keeps a session until {@link Session.expiresAt}. */
     readonly open: (id: string, session: Session) => Effect.Effect<void>
+    /** The session of an id, unless it has expired or was closed. */
     readonly find: (id: string, nowS: number) => Effect.Effect<Session | undefined>
+    /** Ends a session; nothing happens when there is none. */
     readonly close: (id: string) => Effect.Effect<void>
   }
 >()("portolan/domain/gateway/BrowserSessions") {}

@@ -1,8 +1,8 @@
 /**
- * The one form of a request target: what routes and policies look at is what the upstream receives.
+ * A request target in its one form: routes and policies judge it, and the upstream receives it.
  *
- * Gateways have been bypassed because the policy read one spelling of a path and the upstream another. So a spelling that
- * another reader could understand differently is refused, and what is left has exactly one.
+ * Gateways have been bypassed because the policy read one spelling of a path and the upstream another. A spelling that
+ * another reader could understand differently is therefore refused, and every other path has exactly one form.
  */
 export interface CanonicalTarget {
   /** Starts with `/`; unreserved characters decoded, other escapes in upper case. */
@@ -11,27 +11,27 @@ export interface CanonicalTarget {
   readonly query: string | undefined
 }
 
-/** `malformed`: no valid URI (400). `ambiguous`: valid, but readers disagree on what it names (403). */
+/** Why there is no canonical target. `malformed`: no valid URI (400). `ambiguous`: readers would disagree on its path (403). */
 export type TargetRefusal = "malformed" | "ambiguous"
 
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#\s]*/i
-/** RFC 3986 `pchar` and `/`; the backslash is let through here because some readers take it for a slash. */
+/** RFC 3986 `pchar` and `/`. The backslash passes here and is refused as ambiguous, since some readers take it for `/`. */
 const PATH_TEXT = /^\/(?:[\w.~!$&'()*+,;=:@/\\-]|%[0-9a-f]{2})*$/i
-/** What may stand in a query on the wire: visible ASCII without `#`. */
+/** A query as it may arrive: visible ASCII without `#`. */
 const QUERY_TEXT = /^[!"$-~]*$/
 const ESCAPE = /%([0-9a-f]{2})/gi
 const UNRESERVED = /[\w.~-]/
-/** Escaped control characters, NUL among them, end a name early for some readers. */
+/** Escaped control characters. Some readers end a name at NUL. */
 const ESCAPED_CONTROL = /%(?:[01][0-9a-f]|7f)/i
-/** An empty segment, which some readers drop; an escaped slash, a backslash, an escape of an escape, which some decode. */
+/** An empty segment, which some readers drop; an escaped slash, a backslash or an escaped escape, which some decode. */
 const SECOND_MEANING = /\/\/|%2f|%5c|\\|%25[0-9a-f]{2}/i
-/** A segment some reader resolves away: `.` or `..`, alone or before path parameters. */
+/** A segment that some readers resolve: `.` or `..`, alone or before path parameters. */
 const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3b)/i
 
-const isUtf8 = (path: string): boolean => {
+/** True when every escape in a text is whole and together they are UTF-8. Lenient decoders would read `%c0%ae` as a dot. */
+export const isDecodable = (text: string): boolean => {
   try {
-    // Overlong and broken sequences throw, unlike with lenient decoders that turn %c0%ae into a dot.
-    decodeURIComponent(path)
+    decodeURIComponent(text)
     return true
   } catch {
     return false
@@ -56,7 +56,7 @@ export const canonicalTarget = (raw: string): CanonicalTarget | TargetRefusal =>
   const cut = target.indexOf("?")
   const query = cut === -1 ? undefined : target.slice(cut + 1)
   const written = (cut === -1 ? target : target.slice(0, cut)) || (ABSOLUTE_FORM.test(raw) ? "/" : "")
-  if (!PATH_TEXT.test(written) || ESCAPED_CONTROL.test(written) || !isUtf8(written)) return "malformed"
+  if (!PATH_TEXT.test(written) || ESCAPED_CONTROL.test(written) || !isDecodable(written)) return "malformed"
   if (query !== undefined && !QUERY_TEXT.test(query)) return "malformed"
   const path = decodeUnreserved(written)
   // Looked for after decoding: %25%32e becomes %252e only then.

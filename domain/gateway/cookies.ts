@@ -1,4 +1,4 @@
-/** Cookies of the browser login. Both hold one random word and nothing else. */
+/** Names of the two cookies of the browser login. The value of each is one random word. */
 export interface CookieNames {
   readonly session: string
   /** Ties a login under way to the browser that began it. */
@@ -7,15 +7,20 @@ export interface CookieNames {
 
 const isSecure = (publicUrl: string): boolean => publicUrl.startsWith("https:")
 
-/** Names of the cookies; with https the `__Host-` prefix keeps other hosts from planting them. */
+/**
+ * Names of the cookies. With https they begin with `__Host-`, so that no other host can set them (RFC 6265bis section 4.1.3.2).
+ *
+ * @param publicUrl origin a browser reaches the gateway at
+ */
 export const cookieNames = (publicUrl: string): CookieNames => {
   const prefix = isSecure(publicUrl) ? "__Host-" : ""
   return { session: `${prefix}portolan_session`, login: `${prefix}portolan_login` }
 }
 
 /**
- * A `Set-Cookie` value.
+ * Writes a `Set-Cookie` value: for the whole host, hidden from scripts, not sent along by other sites' forms and images.
  *
+ * @param publicUrl origin a browser reaches the gateway at; with https the cookie is `Secure`
  * @param maxAgeS seconds the browser keeps it; 0 removes it
  */
 export const setCookie = (publicUrl: string, name: string, value: string, maxAgeS: number): string =>

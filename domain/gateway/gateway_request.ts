@@ -1,6 +1,6 @@
 import type { CanonicalTarget } from "./canonical_path.ts"
 
-/** A request as it arrived, before anything was believed. */
+/** A request as it arrived, before anything of it was judged. */
 export interface GatewayRequest {
   readonly method: string
   /** Request target as on the wire: not decoded, not normalised. */
@@ -9,23 +9,18 @@ export interface GatewayRequest {
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
 }
 
-/** A request whose target has one meaning. */
+/** A request whose target has been read and has one meaning. */
 export interface ReadRequest extends GatewayRequest {
   readonly target: CanonicalTarget
 }
 
-/** Every value of a header, in order. */
-export const headerValues = ({ headers }: GatewayRequest, name: string): ReadonlyArray<string> => {
-  const values: Array<string> = []
-  for (const [each, value] of headers) if (each === name) values.push(value)
-  return values
-}
+/** The values of a header, in order. `name` is in lower case. */
+export const headerValues = ({ headers }: GatewayRequest, name: string): ReadonlyArray<string> =>
+  headers.filter(([each]) => each === name).map(([, value]) => value)
 
-/** The value of a header that may come once; of several the first. */
-export const headerValue = ({ headers }: GatewayRequest, name: string): string | undefined => {
-  for (const [each, value] of headers) if (each === name) return value
-  return undefined
-}
+/** The first value of a header; `undefined` when there is none. `name` is in lower case. */
+export const headerValue = ({ headers }: GatewayRequest, name: string): string | undefined =>
+  headers.find(([each]) => each === name)?.[1]
 
 /** Name and value of one `name=value` of a `Cookie` header. */
 const readPair = (pair: string): readonly [name: string, value: string] => {
@@ -33,7 +28,7 @@ const readPair = (pair: string): readonly [name: string, value: string] => {
   return [pair.slice(0, Math.max(cut, 0)).trim(), pair.slice(cut + 1).trim()]
 }
 
-/** The value of a cookie; `undefined` also when several cookies have the name, as a planted one may be among them. */
+/** The value of a cookie; `undefined` also when two cookies have the name, since another site may have set one of them. */
 export const cookieValue = (request: GatewayRequest, name: string): string | undefined => {
   const values = headerValues(request, "cookie")
     .flatMap((line) => line.split(";"))

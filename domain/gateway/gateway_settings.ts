@@ -1,6 +1,6 @@
 import type { Route } from "./route_profile.ts"
 
-/** Everything the policies know beyond the request. Nothing here comes from a request, the public address included. */
+/** What the policies know beside the request. All of it is configured, the public address too: nothing comes from a request. */
 export interface GatewaySettings {
   readonly routes: ReadonlyArray<Route>
   /** Paths below `/open` that pass. */
@@ -9,7 +9,7 @@ export interface GatewaySettings {
   readonly realm: string
   /** The only accepted `iss`, compared character by character. */
   readonly issuer: string
-  /** Client of the browser login; the audience of acceptable ID tokens. */
+  /** Client of the browser login, and the audience of accepted ID tokens. */
   readonly clientId: string
   /** Audience `/api-access` asks for. */
   readonly accessAudience: string
@@ -17,7 +17,8 @@ export interface GatewaySettings {
   readonly jwtRoles: ReadonlyArray<string>
   /** Origin a browser reaches the gateway at, such as `http://localhost:8000`. */
   readonly publicUrl: string
-  /** Endpoints of the identity provider a browser is sent to. */
+  /** Endpoint of the identity provider that a browser is sent to for a login. */
   readonly authorizationUrl: string
+  /** Endpoint of the identity provider that a browser is sent to after a logout. */
   readonly endSessionUrl: string
 }

@@ -3,14 +3,18 @@ import { realmRoles } from "../identity/claims.ts"
 import type { TokenObject } from "../identity/token_kind.ts"
 import type { Header } from "./verdict.ts"
 
-// Servers that hand headers on as variables make `_` of `-`, so the spelling with `_` is the same name to them.
+/** Servers that hand headers on as variables turn `-` into `_`, so both spellings are one name to them. */
 const IDENTITY_NAME =
   /^x[-_](userinfo|id[-_]token|access[-_]token|credential[-_]identifier|consumer[-_].*|authenticated[-_].*|anonymous[-_]consumer)$/
 
-/** True for a header that says who the caller is: only the gateway may set it. Names are in lower case. */
+/**
+ * True for a header that says who the caller is. Only the gateway may set it.
+ *
+ * @param name in lower case
+ */
 export const isIdentityHeader = (name: string): boolean => IDENTITY_NAME.test(name)
 
-/** Names a client's spelling of an identity header must not get through with; for gateways that clear by name. */
+/** The identity headers by name, for a gateway that can clear headers only one name at a time. */
 export const IDENTITY_HEADERS: ReadonlyArray<string> = [
   "x-userinfo",
   "x-id-token",
@@ -29,7 +33,13 @@ export const IDENTITY_HEADERS: ReadonlyArray<string> = [
 const SHOWN_CLAIMS = ["sub", "preferred_username", "name", "email", "azp"] as const
 const PLAIN = /^[\x21-\x7e]{1,256}$/
 
-const made = (payload: TokenObject): ReadonlyArray<Header> => {
+/**
+ * Says who is asking, in headers that no claim can break out of: a value that is not plain ASCII is dropped or encoded.
+ *
+ * @param payload claims of a verified token
+ * @returns `x-userinfo` (JSON as base64), and the subject and roles when they are plain ASCII
+ */
+export const identityHeaders = (payload: TokenObject): ReadonlyArray<Header> => {
   const { sub } = payload
   const shown = Object.fromEntries(
     SHOWN_CLAIMS.flatMap((name) => (typeof payload[name] === "string" ? [[name, payload[name]]] : [])),
@@ -40,20 +50,4 @@ const made = (payload: TokenObject): ReadonlyArray<Header> => {
     ...(typeof sub === "string" && PLAIN.test(sub) ? [["x-credential-identifier", sub] as const] : []),
     ...(roles.length > 0 ? [["x-authenticated-groups", roles.join(", ")] as const] : []),
   ]
-}
-
-// A remembered token or session is the same object at every request of its client.
-const remembered = new WeakMap<TokenObject, ReadonlyArray<Header>>()
-
-/**
- * Says who is asking, in headers no claim can break out of: a value that is not plain ASCII is dropped or encoded.
- *
- * @param payload claims of a verified token; immutable
- */
-export const identityHeaders = (payload: TokenObject): ReadonlyArray<Header> => {
-  const known = remembered.get(payload)
-  if (known !== undefined) return known
-  const headers = made(payload)
-  remembered.set(payload, headers)
-  return headers
 }

@@ -1,6 +1,8 @@
 import { LINES, type Line, VARIANTS, type Variant } from "./route_profile.ts"
 
+/** What runs the stack's parts: processes of this program, or containers. */
 export const ENGINES = ["embedded", "docker"] as const
+/** Databases of the Docker engine's gateway; `off` is a gateway that reads its configuration from a file. */
 export const DATABASES = ["off", "postgres", "cassandra"] as const
 
 /** What `stack up` starts. */
@@ -17,9 +19,10 @@ export interface StackOptions {
   readonly jwtRoles: ReadonlyArray<string>
 }
 
-/** Options as a person wrote them; an absent one takes its default. */
+/** Options as written on the command line; an absent one takes its default. */
 export type WrittenOptions = { readonly [name in keyof StackOptions]?: string | undefined }
 
+/** What `stack up` starts when nothing is said. */
 export const STACK_DEFAULTS: StackOptions = {
   engine: "embedded",
   gateway: "3.9",
@@ -54,7 +57,7 @@ const roles = (text: string): Read<ReadonlyArray<string>> => {
   return value.includes("") ? { rule: "must be a comma list of role names" } : { value }
 }
 
-/** Why this combination cannot be; empty when it can. */
+/** Tells why options cannot be combined: one line for each reason, none when they can. */
 export const conflictsOf = (options: StackOptions): ReadonlyArray<string> => {
   const { engine, gateway, database, proxyPort, idpPort, upstreamPort } = options
   const ports = [proxyPort, idpPort, upstreamPort].filter((each) => each !== 0)

@@ -1,7 +1,7 @@
 /** A header to set: name in lower case, value. */
 export type Header = readonly [name: string, value: string]
 
-/** What the gateway does with a request. There is no fourth thing, and whoever cannot decide refuses. */
+/** What the gateway does with a request. A policy that cannot decide refuses. */
 export type Verdict =
   | {
       readonly kind: "forward"
@@ -9,7 +9,7 @@ export type Verdict =
       readonly target: string
       /** Who is asking, as headers for the upstream; the client's own of these names never pass. */
       readonly identity: ReadonlyArray<Header>
-      /** False when the route did not judge the `Authorization` header, so that nobody behind takes it for judged. */
+      /** False when the route did not judge the `Authorization` header: the upstream would take it for judged. */
       readonly keepAuthorization: boolean
     }
   | {
@@ -20,44 +20,61 @@ export type Verdict =
     }
   | { readonly kind: "redirect"; readonly location: string; readonly headers: ReadonlyArray<Header> }
 
-export type Refusal = Extract<Verdict, { kind: "refuse" }>
+type Refused = Extract<Verdict, { kind: "refuse" }>
 
 const NO_STORE: Header = ["cache-control", "no-store"]
 
-const refuse = (status: Refusal["status"], message: string, ...headers: ReadonlyArray<Header>): Refusal => ({
+const refuse = (status: Refused["status"], message: string, ...headers: ReadonlyArray<Header>): Refused => ({
   kind: "refuse",
   status,
   message,
   headers: [NO_STORE, ...headers],
 })
 
-// Fixed sentences only: nothing a client sent is ever repeated to it.
-export const badRequest: Refusal = refuse(400, "malformed request")
-export const ambiguousPath: Refusal = refuse(403, "ambiguous path")
-export const pathNotAllowed: Refusal = refuse(403, "path not allowed")
-export const noRoute: Refusal = refuse(404, "no Route matched with those values")
-export const wrongMethod: Refusal = refuse(405, "method not allowed", [
+// Every message is a fixed sentence: nothing that a client sent is repeated to it.
+
+/** No valid HTTP request, or one with two hosts or two credentials. */
+export const badRequest: Refused = refuse(400, "malformed request")
+/** The path can be read in more than one way. */
+export const ambiguousPath: Refused = refuse(403, "ambiguous path")
+/** The path-allow policy does not name the path (seed section 7). */
+export const pathNotAllowed: Refused = refuse(403, "path not allowed")
+/** No route has the path. */
+export const noRoute: Refused = refuse(404, "no Route matched with those values")
+/** A method that is never let through. */
+export const wrongMethod: Refused = refuse(405, "method not allowed", [
   "allow",
   "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
 ])
-export const failed: Refusal = refuse(500, "authorization failed")
-export const providerDown: Refusal = refuse(503, "identity provider unavailable", ["retry-after", "5"])
-export const loginRefused: Refusal = refuse(401, "login refused")
-export const loginUnknown: Refusal = refuse(400, "no such login is under way")
-export const crossSite: Refusal = refuse(403, "cross-site request")
+/** A policy failed: what was not judged is refused. */
+export const failed: Refused = refuse(500, "authorization failed")
+/** The realm's keys or tokens cannot be fetched now. */
+export const providerDown: Refused = refuse(503, "identity provider unavailable", ["retry-after", "5"])
+/** The identity provider or its user refused the login. */
+export const loginRefused: Refused = refuse(401, "login refused")
+/** A callback that belongs to no login of this browser. */
+export const loginUnknown: Refused = refuse(400, "no such login is under way")
+/** Another site asked for a logout. */
+export const crossSite: Refused = refuse(403, "cross-site request")
 
 const challenge = (realm: string, error?: string): Header => [
   "www-authenticate",
   `Bearer realm="${realm}"${error === undefined ? "" : `, error="${error}"`}`,
 ]
 
-/** No credentials came (RFC 6750 section 3: no error code then). */
+/** No credentials came: a challenge without an error code (RFC 6750 section 3). */
 export const unauthenticated = (realm: string): Verdict => refuse(401, "Unauthorized", challenge(realm))
-/** The credentials are of the wrong kind, or no good (seed section 7). */
+/** The token is invalid or of the wrong kind (seed section 7). */
 export const badToken = (realm: string): Verdict => refuse(401, "Unauthorized", challenge(realm, "invalid_token"))
+/** The token is good and holds none of the roles asked for (seed 5.3). */
 export const missingRole = (realm: string): Verdict =>
   refuse(403, "missing role", challenge(realm, "insufficient_scope"))
 
+/**
+ * Sends the browser elsewhere.
+ *
+ * @param cookies values of `Set-Cookie` headers
+ */
 export const redirect = (location: string, ...cookies: ReadonlyArray<string>): Verdict => ({
   kind: "redirect",
   location,

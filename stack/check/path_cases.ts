@@ -103,8 +103,8 @@ export const pathCases = (routes: ReadonlyArray<Route>): ReadonlyArray<CheckCase
   { group: "paths", name: "TRACE /open/secret", method: "TRACE", target: "/open/secret", expect: ["405"] },
   ...["/jwt", "/oidc", "/api", "/api-access"].flatMap((prefix) =>
     METHODS.map((method): CheckCase => {
-      const guard = routes.find((route) => route.prefix === prefix)?.guard
-      const status = guard === undefined ? "404" : guard === "oidc-browser" ? "302" : "401"
+      const policy = routes.find((route) => route.prefix === prefix)?.policy
+      const status = policy === undefined ? "404" : policy === "oidc-browser" ? "302" : "401"
       return {
         group: "routes",
         name: `${method} ${prefix} without credentials`,

@@ -1,4 +1,4 @@
-import type { Guard, Route } from "../../domain/gateway/route_profile.ts"
+import type { Route, RoutePolicy } from "../../domain/gateway/route_profile.ts"
 import type { Header } from "../../domain/gateway/verdict.ts"
 import type { CheckCase } from "./check_case.ts"
 import type { CredentialName } from "./credentials.ts"
@@ -25,7 +25,7 @@ const IDENTITY_NAMES = [
 const ARRIVAL_NAMES = ["X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-For", "X-Forwarded-Prefix", "X-Real-IP"]
 
 /** What lets a request through on a kind of route. */
-const GOOD: Readonly<Record<Guard, readonly [path: string, credential: CredentialName] | undefined>> = {
+const GOOD: Readonly<Record<RoutePolicy, readonly [path: string, credential: CredentialName] | undefined>> = {
   "path-allow": ["/allowed", "none"],
   "realm-jwt": ["/x", "access token"],
   "oidc-id-token": ["/x", "ID token"],
@@ -48,8 +48,8 @@ const keepsHome: NonNullable<CheckCase["answered"]> = (head) =>
 
 /** Headers of who asks and from where: only the gateway may say that (cases 25 to 28, 30). */
 const headerCases = (routes: ReadonlyArray<Route>): ReadonlyArray<CheckCase> =>
-  routes.flatMap(({ prefix, guard }): ReadonlyArray<CheckCase> => {
-    const good = GOOD[guard]
+  routes.flatMap(({ prefix, policy }): ReadonlyArray<CheckCase> => {
+    const good = GOOD[policy]
     if (good === undefined) return []
     const [path, credential] = good
     const base = { group: "identity", target: `${prefix}${path}`, credential, expect: ["200"] } as const
@@ -107,9 +107,9 @@ const lineBreaks = (routes: ReadonlyArray<Route>): ReadonlyArray<CheckCase> =>
 
 /** Where a bearer token may stand: in its header, once (case 23). `$token` becomes the route's good token. */
 const placeCases = (routes: ReadonlyArray<Route>): ReadonlyArray<CheckCase> =>
-  routes.flatMap(({ prefix, guard }): ReadonlyArray<CheckCase> => {
-    const good = GOOD[guard]
-    if (good === undefined || guard === "path-allow") return []
+  routes.flatMap(({ prefix, policy }): ReadonlyArray<CheckCase> => {
+    const good = GOOD[policy]
+    if (good === undefined || policy === "path-allow") return []
     const target = `${prefix}/x`
     const one = (name: string, more: Partial<CheckCase>): CheckCase => ({
       group: "tokens",

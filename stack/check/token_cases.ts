@@ -1,4 +1,4 @@
-import type { Guard, Route } from "../../domain/gateway/route_profile.ts"
+import type { Route, RoutePolicy } from "../../domain/gateway/route_profile.ts"
 import type { CheckCase } from "./check_case.ts"
 import type { CredentialName } from "./credentials.ts"
 
@@ -60,7 +60,7 @@ const ROWS: ReadonlyArray<Row> = [
 ]
 
 /** The bearer routes in the order of {@link Row}, and the browser's. */
-const COLUMNS: ReadonlyArray<readonly [prefix: string, guard: Guard]> = [
+const COLUMNS: ReadonlyArray<readonly [prefix: string, policy: RoutePolicy]> = [
   ["/jwt", "realm-jwt"],
   ["/api", "oidc-id-token"],
   ["/api-access", "oidc-access-token"],
@@ -89,9 +89,9 @@ export const tokenCases = (routes: ReadonlyArray<Route>, jwtRoles: ReadonlyArray
     ["access token without roles", jwtRoles.length === 0 ? 200 : 403, 401, 200],
   ]
   return rows.flatMap(([credential, ...statuses]) =>
-    COLUMNS.map(([prefix, guard], column): CheckCase => {
+    COLUMNS.map(([prefix, policy], column): CheckCase => {
       const exists = routes.some((route) => route.prefix === prefix)
-      const status = guard === "oidc-browser" ? 302 : (statuses[column] ?? 401)
+      const status = policy === "oidc-browser" ? 302 : (statuses[column] ?? 401)
       const expected = exists ? status : 404
       return {
         group: "tokens",

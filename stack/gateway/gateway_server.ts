@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { type Context, Effect } from "effect"
-import { decided, type GatewayPorts } from "../../domain/gateway/decide.ts"
+import { decide, type GatewayPorts } from "../../application/gateway/decide.ts"
 import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
 import { failed } from "../../domain/gateway/verdict.ts"
 import { answerControl, isControl } from "../control.ts"
@@ -61,7 +61,7 @@ export const gatewayServer = (
         ms: Math.round((performance.now() - startedAt) * 10) / 10,
       }),
     )
-    const verdict = await run(decided(request, settings)).catch(() => failed)
+    const verdict = await run(decide(request, settings)).catch(() => failed)
     if (verdict.kind === "forward") return forward(request, verdict, incoming, outgoing, upstream, arrival)
     if (verdict.kind === "refuse") refuse(outgoing, verdict.status, verdict.message, verdict.headers)
     else outgoing.writeHead(302, [...verdict.headers, ["location", verdict.location]].flat()).end()

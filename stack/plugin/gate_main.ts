@@ -1,7 +1,7 @@
 // One binary for the gateway's container: `gate -dump`, `gate serve <socket> <settings file>`, `gate upstream <port> <secret file>`.
 import { readFileSync, rmSync } from "node:fs"
 import { Layer, ManagedRuntime } from "effect"
-import { decided } from "../../domain/gateway/decide.ts"
+import { decide } from "../../application/gateway/decide.ts"
 import { failed } from "../../domain/gateway/verdict.ts"
 import { policyPorts } from "../gateway/policy_ports.ts"
 import { echoServer } from "../upstream/echo_server.ts"
@@ -13,7 +13,7 @@ const serveGate = (socketPath: string, settingsPath: string): void => {
   const { settings, realmUrl, webSecret } = JSON.parse(readFileSync(settingsPath, "utf8")) as GateSettings
   const runtime = ManagedRuntime.make(Layer.orDie(policyPorts({ realmUrl, webSecret })))
   const server = pluginServer({
-    decide: (request) => runtime.runPromise(decided(request, settings)).catch(() => failed),
+    decide: (request) => runtime.runPromise(decide(request, settings)).catch(() => failed),
     publicUrl: settings.publicUrl,
   })
   rmSync(socketPath, { force: true })

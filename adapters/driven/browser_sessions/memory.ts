@@ -1,21 +1,16 @@
 import { Effect, Layer } from "effect"
+import { LRUCache } from "lru-cache"
 import { BrowserSessions, type PendingLogin, type Session } from "../../../domain/gateway/browser_sessions.ts"
 
-/** Logins under way, and sessions, kept at most; the oldest goes first. At 4 KB a session about 40 MB. */
+/** Entries kept of each kind; the one unused for longest goes first. 10,000 sessions of 4 kB are about 40 MB. */
 const KEPT_MAX = 10_000
 
-const add = <A>(entries: Map<string, A>, key: string, value: A): void => {
-  entries.set(key, value)
-  const oldest = entries.size > KEPT_MAX ? entries.keys().next().value : undefined
-  if (oldest !== undefined) entries.delete(oldest)
-}
-
-/** Sessions of this process: they end with it, and a browser then logs in again. */
+/** Keeps logins and sessions in this process. They end with it, and browsers then log in again. */
 export const layer: Layer.Layer<BrowserSessions> = Layer.sync(BrowserSessions, () => {
-  const logins = new Map<string, PendingLogin>()
-  const sessions = new Map<string, Session>()
+  const logins = new LRUCache<string, PendingLogin>({ max: KEPT_MAX })
+  const sessions = new LRUCache<string, Session>({ max: KEPT_MAX })
   return BrowserSessions.of({
-    begin: (state, login) => Effect.sync(() => add(logins, state, login)),
+    begin: (state, login) => Effect.sync(() => void logins.set(state, login)),
     finish: (state, browser, nowS) =>
       Effect.sync(() => {
         const login = logins.get(state)
@@ -23,7 +18,7 @@ export const layer: Layer.Layer<BrowserSessions> = Layer.sync(BrowserSessions, (
         logins.delete(state)
         return nowS < login.expiresAt ? login : undefined
       }),
-    open: (id, session) => Effect.sync(() => add(sessions, id, session)),
+    open: (id, session) => Effect.sync(() => void sessions.set(id, session)),
     find: (id, nowS) =>
       Effect.sync(() => {
         const session = sessions.get(id)

@@ -1,7 +1,9 @@
 import { Effect, Layer, Redacted } from "effect"
 import { CodeExchange, CodeRefused, ProviderUnavailable } from "../../../domain/gateway/code_exchange.ts"
+import { isObject } from "../../../domain/json_object.ts"
 import { send } from "../http_exchange.ts"
 
+/** Where codes are exchanged, and as whom. */
 export interface CodeExchangeOptions {
   /** Token endpoint of the realm, as this process reaches it. */
   readonly tokenUrl: string
@@ -9,20 +11,27 @@ export interface CodeExchangeOptions {
   readonly clientSecret: Redacted.Redacted
 }
 
-/** Milliseconds the exchange may take: a browser is waiting. */
+/** Time the exchange may take, milliseconds. A browser waits for it. */
 const TIMEOUT_MS = 5000
 
+/** The ID token of an answer's body; `undefined` when the body is no JSON or holds none. */
 const idTokenOf = (text: string): string | undefined => {
   try {
     const answer: unknown = JSON.parse(text)
-    const idToken = typeof answer === "object" && answer !== null && "id_token" in answer ? answer.id_token : undefined
+    const idToken = isObject(answer) ? answer["id_token"] : undefined
     return typeof idToken === "string" ? idToken : undefined
   } catch {
     return undefined
   }
 }
 
-/** Exchanges codes at an OpenID provider's token endpoint (OpenID Connect Core section 3.1.3). */
+/**
+ * Exchanges codes at an OpenID provider's token endpoint.
+ *
+ * Status 4xx is {@link CodeRefused}; every other answer without an ID token, and none within 5 s, {@link ProviderUnavailable}.
+ *
+ * @see OpenID Connect Core section 3.1.3
+ */
 export const layer = ({ tokenUrl, clientId, clientSecret }: CodeExchangeOptions): Layer.Layer<CodeExchange> =>
   Layer.succeed(
     CodeExchange,

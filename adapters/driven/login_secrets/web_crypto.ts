@@ -2,9 +2,10 @@ import { Effect, Layer } from "effect"
 import { Base64Url } from "effect/encoding"
 import { LoginSecrets } from "../../../domain/gateway/login_secrets.ts"
 
+/** Random bytes of a secret: 256 bits, 43 characters as base64url. */
 const BYTES = 32
 
-/** Secrets of the platform's own generator. */
+/** Draws secrets from the platform's random generator (Web Crypto). */
 export const layer: Layer.Layer<LoginSecrets> = Layer.succeed(
   LoginSecrets,
   LoginSecrets.of({

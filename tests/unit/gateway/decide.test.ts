@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { decided } from "../../../domain/gateway/decide.ts"
+import { decide } from "../../../application/gateway/decide.ts"
 import type { GatewayRequest } from "../../../domain/gateway/gateway_request.ts"
 import type { Header, Verdict } from "../../../domain/gateway/verdict.ts"
 import type { TokenObject } from "../../../domain/identity/token_kind.ts"
@@ -45,8 +45,8 @@ const withRealm = (
     give(realm, "access", ACCESS)
     give(realm, "id", ID)
     return Effect.gen(function* () {
-      const context = yield* Effect.context<Effect.Services<ReturnType<typeof decided>>>()
-      yield* program((request, more) => Effect.provide(decided(request, { ...settings, ...more }), context), realm)
+      const context = yield* Effect.context<Effect.Services<ReturnType<typeof decide>>>()
+      yield* program((request, more) => Effect.provide(decide(request, { ...settings, ...more }), context), realm)
     }).pipe(Effect.provide(portsOf(realm)))
   })
 

@@ -12,7 +12,7 @@ export const CLIENT = "web"
 export const ISSUER = "http://idp.example/realms/demo"
 
 export const settings: GatewaySettings = {
-  routes: [...routesOf("3.9", "standard"), { prefix: "/jwt", guard: "realm-jwt" }],
+  routes: [...routesOf("3.9", "standard"), { prefix: "/jwt", policy: "realm-jwt" }],
   allowedPaths: ALLOWED_PATHS,
   realm: "demo",
   issuer: ISSUER,

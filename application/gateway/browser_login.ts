@@ -1,14 +1,22 @@
 import { Clock, Effect } from "effect"
-import type { KeysUnavailable } from "../identity/errors.ts"
-import { SignedTokens } from "../identity/signed_tokens.ts"
-import { judgeSigned } from "./bearer_guard.ts"
-import { BrowserSessions, type PendingLogin, type Session } from "./browser_sessions.ts"
-import { CodeExchange, type ProviderUnavailable } from "./code_exchange.ts"
-import { cookieNames, setCookie } from "./cookies.ts"
-import { cookieValue, headerValue, headerValues, type ReadRequest } from "./gateway_request.ts"
-import type { GatewaySettings } from "./gateway_settings.ts"
-import { LoginSecrets } from "./login_secrets.ts"
-import { crossSite, loginRefused, loginUnknown, redirect, unauthenticated, type Verdict } from "./verdict.ts"
+import { BrowserSessions, type PendingLogin, type Session } from "../../domain/gateway/browser_sessions.ts"
+import { isDecodable } from "../../domain/gateway/canonical_path.ts"
+import { CodeExchange, type ProviderUnavailable } from "../../domain/gateway/code_exchange.ts"
+import { cookieNames, setCookie } from "../../domain/gateway/cookies.ts"
+import { cookieValue, headerValue, headerValues, type ReadRequest } from "../../domain/gateway/gateway_request.ts"
+import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
+import { LoginSecrets } from "../../domain/gateway/login_secrets.ts"
+import {
+  crossSite,
+  loginRefused,
+  loginUnknown,
+  redirect,
+  unauthenticated,
+  type Verdict,
+} from "../../domain/gateway/verdict.ts"
+import type { KeysUnavailable } from "../../domain/identity/errors.ts"
+import { SignedTokens } from "../../domain/identity/signed_tokens.ts"
+import { judgeToken } from "./judge_token.ts"
 
 /** Seconds a login may take. */
 const LOGIN_S = 600
@@ -16,7 +24,7 @@ const LOGIN_S = 600
 const SESSION_S = 3600
 /** Longest path a browser is brought back to, in characters. */
 const RETURN_MAX = 2048
-/** What {@link LoginSecrets} draws. Anything else in a cookie was not made here. */
+/** The form of what {@link LoginSecrets} draws: a cookie of another form was not set by this gateway. */
 const SECRET = /^[\w-]{43}$/
 
 const CALLBACK = "/cb"
@@ -29,13 +37,17 @@ const secretCookie = (request: ReadRequest, name: string): string | undefined =>
   return value !== undefined && SECRET.test(value) ? value : undefined
 }
 
-/** The session a request's cookie names, if it is still open. */
+/**
+ * Finds the session that a request's cookie names.
+ *
+ * @returns `undefined` when there is no cookie, or no open session of its name
+ */
 export const sessionOf = Effect.fnUntraced(function* (request: ReadRequest, { publicUrl }: GatewaySettings) {
   const id = secretCookie(request, cookieNames(publicUrl).session)
   return id === undefined ? undefined : yield* (yield* BrowserSessions).find(id, yield* nowS)
 })
 
-/** True when a person's browser is going somewhere, rather than a script asking. */
+/** True when a browser asks for a page; false when a script asks, which could not follow the way to a login page. */
 const isNavigation = (request: ReadRequest): boolean => {
   const mode = headerValue(request, "sec-fetch-mode")
   if (mode !== undefined) return mode === "navigate"
@@ -51,12 +63,12 @@ const returnPath = ({ method, target }: ReadRequest, prefix: string): string => 
 /** Sends the browser to the identity provider: authorization code with PKCE, state and nonce (RFC 6749, 7636, 9700). */
 const beginLogin = Effect.fnUntraced(function* (request: ReadRequest, prefix: string, settings: GatewaySettings) {
   if (!isNavigation(request)) return unauthenticated(settings.realm)
-  // A login that could not be finished is not begun: 503 here is kinder than a dead page there.
+  // Without the realm's keys the login could not be finished, so the browser is told 503 now.
   yield* (yield* SignedTokens).ready
   const { draw, digest } = yield* LoginSecrets
   const names = cookieNames(settings.publicUrl)
   const [state, nonce, verifier] = [yield* draw, yield* draw, yield* draw]
-  // Kept when it is there, so that a second tab does not spoil the login of the first.
+  // A cookie that is already there is kept, so that logins in two tabs can both be finished.
   const browser = secretCookie(request, names.login) ?? (yield* draw)
   const login: PendingLogin = {
     browser,
@@ -66,7 +78,7 @@ const beginLogin = Effect.fnUntraced(function* (request: ReadRequest, prefix: st
     expiresAt: (yield* nowS) + LOGIN_S,
   }
   yield* (yield* BrowserSessions).begin(state, login)
-  const query = new Map([
+  const query = new URLSearchParams([
     ["response_type", "code"],
     ["client_id", settings.clientId],
     ["scope", "openid profile email"],
@@ -76,44 +88,32 @@ const beginLogin = Effect.fnUntraced(function* (request: ReadRequest, prefix: st
     ["code_challenge", yield* digest(verifier)],
     ["code_challenge_method", "S256"],
   ])
-  return redirect(
-    `${settings.authorizationUrl}?${encodeQuery(query)}`,
-    setCookie(settings.publicUrl, names.login, browser, LOGIN_S),
-  )
+  return redirect(`${settings.authorizationUrl}?${query}`, setCookie(settings.publicUrl, names.login, browser, LOGIN_S))
 })
 
-const encodeQuery = (query: ReadonlyMap<string, string>): string =>
-  [...query].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")
-
-/** Parameters of a callback; `undefined` when one comes twice or cannot be decoded. */
+/**
+ * Reads the parameters of a callback. `URLSearchParams` alone would read a broken escape as text and would give the first
+ * of two values.
+ *
+ * @returns `undefined` when a parameter comes twice or an escape is no UTF-8
+ */
 const readQuery = (query: string): ReadonlyMap<string, string> | undefined => {
-  const read = new Map<string, string>()
-  for (const pair of query.split("&").filter((each) => each !== "")) {
-    const cut = pair.includes("=") ? pair.indexOf("=") : pair.length
-    try {
-      const [name, value] = [pair.slice(0, cut), pair.slice(cut + 1)].map((part) =>
-        decodeURIComponent(part.replaceAll("+", " ")),
-      )
-      if (name === undefined || value === undefined || read.has(name)) return undefined
-      read.set(name, value)
-    } catch {
-      return undefined
-    }
-  }
-  return read
+  const pairs = [...new URLSearchParams(query)]
+  const read = new Map(pairs)
+  return isDecodable(query) && read.size === pairs.length ? read : undefined
 }
 
-/** Judges the ID token of a login; `undefined` when it is not the answer to what was asked. */
+/** Makes a session of a login's ID token; `undefined` when the token is refused or belongs to another login. */
 const sessionFrom = Effect.fnUntraced(function* (idToken: string, nonce: string, settings: GatewaySettings) {
-  const claims = yield* Effect.flatMap((yield* SignedTokens).open(idToken), (signed) =>
-    judgeSigned(signed, { kind: "id" }, settings),
-  ).pipe(Effect.catchTag("Unauthenticated", () => Effect.succeed(undefined)))
+  const claims = yield* judgeToken(idToken, { kind: "id" }, settings).pipe(
+    Effect.catchTag("Unauthenticated", () => Effect.succeed(undefined)),
+  )
   if (claims === undefined || claims["nonce"] !== nonce) return undefined
   const session: Session = { claims, idToken, expiresAt: (yield* nowS) + SESSION_S }
   return session
 })
 
-/** The browser comes back from the identity provider. */
+/** Takes the browser back from the identity provider: exchanges its code, opens a session, sends it to the page it wanted. */
 const finishLogin = Effect.fnUntraced(function* (request: ReadRequest, prefix: string, settings: GatewaySettings) {
   const names = cookieNames(settings.publicUrl)
   const query = request.method === "GET" ? readQuery(request.target.query ?? "") : undefined
@@ -122,7 +122,7 @@ const finishLogin = Effect.fnUntraced(function* (request: ReadRequest, prefix: s
   const sessions = yield* BrowserSessions
   const login = yield* sessions.finish(state, browser, yield* nowS)
   if (login === undefined) return loginUnknown
-  // RFC 9207: an answer of another provider is not the answer to our question.
+  // An answer that another provider gave was not asked for here (RFC 9207).
   if ((query.get("iss") ?? settings.issuer) !== settings.issuer) return loginUnknown
   if (query.has("error")) return loginRefused
   const code = query.get("code")
@@ -133,7 +133,7 @@ const finishLogin = Effect.fnUntraced(function* (request: ReadRequest, prefix: s
     .pipe(Effect.catchTag("CodeRefused", () => Effect.succeed(undefined)))
   const session = idToken === undefined ? undefined : yield* sessionFrom(idToken, login.nonce, settings)
   if (session === undefined) return loginRefused
-  // A new id at every login: one that was known before must never become a session (fixation).
+  // The session gets a new id: one that somebody knew before the login must never become a session (session fixation).
   const id = yield* (yield* LoginSecrets).draw
   yield* sessions.open(id, session)
   const old = secretCookie(request, names.session)
@@ -145,7 +145,7 @@ const finishLogin = Effect.fnUntraced(function* (request: ReadRequest, prefix: s
   )
 })
 
-/** True when another site made the browser ask, as an image or a form there would. */
+/** True when a page of another site made the browser ask, for example by an image or a form. */
 const isFromElsewhere = (request: ReadRequest, publicUrl: string): boolean => {
   const site = headerValue(request, "sec-fetch-site")
   const origin = headerValue(request, "origin")
@@ -162,16 +162,17 @@ const logOut = Effect.fnUntraced(function* (request: ReadRequest, prefix: string
   const { session: name } = cookieNames(publicUrl)
   const id = secretCookie(request, name)
   if (id !== undefined) yield* (yield* BrowserSessions).close(id)
-  const query = new Map([
+  const hint = session === undefined ? [] : [["id_token_hint", session.idToken] as const]
+  const query = new URLSearchParams([
     ["client_id", clientId],
     ["post_logout_redirect_uri", `${publicUrl}${prefix}`],
-    ...(session === undefined ? [] : ([["id_token_hint", session.idToken]] as const)),
+    ...hint,
   ])
-  return redirect(`${endSessionUrl}?${encodeQuery(query)}`, setCookie(publicUrl, name, "", 0))
+  return redirect(`${endSessionUrl}?${query}`, setCookie(publicUrl, name, "", 0))
 })
 
 /**
- * The OIDC plugin for browsers: who has a session passes, who has none is sent to log in. Bearer tokens are not looked at.
+ * The OIDC plugin for browsers: a browser with a session passes, one without is sent to log in. Bearer tokens are ignored.
  *
  * @param rest canonical path below the route
  * @param prefix of the route

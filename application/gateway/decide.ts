@@ -1,0 +1,114 @@
+import { Effect } from "effect"
+import { holdsRole } from "../../domain/gateway/bearer_policy.ts"
+import type { BrowserSessions } from "../../domain/gateway/browser_sessions.ts"
+import { canonicalTarget } from "../../domain/gateway/canonical_path.ts"
+import type { CodeExchange, ProviderUnavailable } from "../../domain/gateway/code_exchange.ts"
+import { type GatewayRequest, headerValues, type ReadRequest } from "../../domain/gateway/gateway_request.ts"
+import type { GatewaySettings } from "../../domain/gateway/gateway_settings.ts"
+import { identityHeaders } from "../../domain/gateway/identity_headers.ts"
+import type { LoginSecrets } from "../../domain/gateway/login_secrets.ts"
+import { isAllowedPath } from "../../domain/gateway/path_allow.ts"
+import { type MatchedRoute, matchRoute } from "../../domain/gateway/route_profile.ts"
+import {
+  ambiguousPath,
+  badRequest,
+  badToken,
+  failed,
+  missingRole,
+  noRoute,
+  pathNotAllowed,
+  providerDown,
+  unauthenticated,
+  type Verdict,
+  wrongMethod,
+} from "../../domain/gateway/verdict.ts"
+import type { KeysUnavailable, Unauthenticated } from "../../domain/identity/errors.ts"
+import type { SignedTokens } from "../../domain/identity/signed_tokens.ts"
+import type { TokenObject } from "../../domain/identity/token_kind.ts"
+import { browserLogin, sessionOf } from "./browser_login.ts"
+import { judgeBearer } from "./judge_token.ts"
+
+/** The ports that {@link decide} asks. */
+export type GatewayPorts = SignedTokens | BrowserSessions | CodeExchange | LoginSecrets
+
+/** Methods that are let through. TRACE would show a client its own cookies and credentials; CONNECT asks for a tunnel. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+/** Host and port and nothing else: with a slash or a comma, two readers would find two hosts, or another path. */
+const HOST = /^[\w.:[\]-]*$/
+
+/** False with two hosts or two credentials: the gateway might judge one of them, and the upstream use the other. */
+const isWellFormed = (request: GatewayRequest): boolean => {
+  const hosts = headerValues(request, "host")
+  return hosts.length <= 1 && HOST.test(hosts[0] ?? "") && headerValues(request, "authorization").length <= 1
+}
+
+const forward = (request: ReadRequest, rest: string, claims?: TokenObject, keepAuthorization = true): Verdict => ({
+  kind: "forward",
+  target: request.target.query === undefined ? rest : `${rest}?${request.target.query}`,
+  identity: claims === undefined ? [] : identityHeaders(claims),
+  keepAuthorization,
+})
+
+/** Asks the policy of a route. */
+const askPolicy = Effect.fnUntraced(function* (
+  request: ReadRequest,
+  { route, rest }: MatchedRoute,
+  settings: GatewaySettings,
+): Effect.fn.Return<Verdict, Unauthenticated | KeysUnavailable | ProviderUnavailable, GatewayPorts> {
+  switch (route.policy) {
+    case "path-allow":
+      return isAllowedPath(rest, settings.allowedPaths) ? forward(request, rest) : pathNotAllowed
+    case "realm-jwt": {
+      const claims = yield* judgeBearer(request, { kind: "access" }, settings)
+      return holdsRole(claims, settings.jwtRoles) ? forward(request, rest, claims) : missingRole(settings.realm)
+    }
+    case "oidc-access-token": {
+      const wanted = { kind: "access", audience: settings.accessAudience } as const
+      return forward(request, rest, yield* judgeBearer(request, wanted, settings))
+    }
+    case "oidc-id-token": {
+      if (headerValues(request, "authorization").length > 0)
+        return forward(request, rest, yield* judgeBearer(request, { kind: "id" }, settings))
+      const session = yield* sessionOf(request, settings)
+      return session === undefined ? unauthenticated(settings.realm) : forward(request, rest, session.claims, false)
+    }
+    case "oidc-browser": {
+      const answer = yield* browserLogin(request, rest, route.prefix, settings)
+      return "kind" in answer ? answer : forward(request, rest, answer.claims, false)
+    }
+    default:
+      return route.policy satisfies never
+  }
+})
+
+/** Finds the route of a request by its canonical path, and asks the route's policy. */
+const judge = Effect.fnUntraced(function* (request: GatewayRequest, settings: GatewaySettings) {
+  if (!METHODS.has(request.method)) return wrongMethod
+  if (!isWellFormed(request)) return badRequest
+  const target = canonicalTarget(request.rawTarget)
+  if (target === "malformed") return badRequest
+  if (target === "ambiguous") return ambiguousPath
+  const match = matchRoute(settings.routes, target.path)
+  return match === undefined ? noRoute : yield* askPolicy({ ...request, target }, match, settings)
+})
+
+/**
+ * Decides what the gateway does with a request. It never fails: every error on the way, a defect included, is a refusal.
+ *
+ * @returns `forward` only when the policy of the request's route says so
+ * @see seed 4.4 and section 7; contract section 7; gateway notes sections 1 and 3
+ */
+export const decide = (
+  request: GatewayRequest,
+  settings: GatewaySettings,
+): Effect.Effect<Verdict, never, GatewayPorts> =>
+  judge(request, settings).pipe(
+    Effect.catchTags({
+      Unauthenticated: ({ reason }) =>
+        Effect.succeed(reason === "missing" ? unauthenticated(settings.realm) : badToken(settings.realm)),
+      KeysUnavailable: () => Effect.succeed(providerDown),
+      ProviderUnavailable: () => Effect.succeed(providerDown),
+    }),
+    Effect.catchCause((cause) => Effect.as(Effect.logError("The gateway's policy failed", cause), failed)),
+  )
