@@ -1,6 +1,12 @@
 import { Clock, Effect, Result } from "effect"
 import type { MediaKind } from "../../domain/media/container.ts"
-import { InvalidMedia, OutcomeUnknown, type PublishBusy, QuotaExhausted } from "../../domain/media/errors.ts"
+import {
+  type InvalidMedia,
+  invalidMedia,
+  OutcomeUnknown,
+  type PublishBusy,
+  QuotaExhausted,
+} from "../../domain/media/errors.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
 import type { GraphFailure } from "../../domain/media/graph_failure.ts"
 import { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
@@ -25,6 +31,7 @@ export type PublishResult =
   /** Without an id while the units of a carousel are not ready for their parent. */
   | { readonly state: "still-processing"; readonly containerId: string | undefined }
 
+/** How to publish, beside how to wait. */
 export interface PublishOptions extends WaitOptions {
   /** Publish what the platform is known to refuse: a video that is no reel. */
   readonly force?: boolean
@@ -37,19 +44,21 @@ const LATER_PAUSE_MS = 5_000
 /** Posts leave the rolling period one by one; an hour is a fair time to look again. */
 const QUOTA_RETRY_MS = 3_600_000
 
-/** Refuses what the platform accepts as a container and refuses as a post. */
+/**
+ * Refuses a kind that the platform accepts as a container and refuses as a post.
+ *
+ * @param kind what the container holds, when it is known
+ * @param force let the platform decide
+ * @fails {InvalidMedia} for a video that is no reel
+ */
 export const checkPublishable = (kind: MediaKind | undefined, force: boolean | undefined) =>
   kind === "video" && force !== true
     ? Effect.fail(
-        new InvalidMedia({
-          issues: [
-            {
-              pointer: "/kind",
-              rule: "standalone-video",
-              message: "a video is published as a reel: create a reel with shareToFeed true",
-            },
-          ],
-        }),
+        invalidMedia(
+          "/kind",
+          "standalone-video",
+          "a video is published as a reel: create a reel with shareToFeed true",
+        ),
       )
     : Effect.void
 
@@ -67,7 +76,7 @@ export const checkQuota = Effect.fnUntraced(function* (accountId: string) {
     return yield* new QuotaExhausted({ used, total, retryAfterMs: QUOTA_RETRY_MS })
 })
 
-/** What comes before a publish call: the end of the matter, or the call's number for this container. */
+/** What comes before a publish call: a result that needs no call, or the call's number for this container. */
 type Next = { readonly done: PublishResult } | { readonly sends: number }
 
 type HeldFailure = GraphFailure | InvalidMedia | OutcomeUnknown | PublishBusy | StoreUnavailable
@@ -80,7 +89,7 @@ const published = (containerId: string, mediaId: string | undefined): Progress =
   mediaId,
 })
 
-/** Once the post exists, a journal that cannot be written is no reason to say otherwise: the next run finds it out. */
+/** Records a post that exists. A journal that cannot be written is logged only: the next run finds the post by looking. */
 const recordPublished = (session: PublishSession, containerId: string, mediaId: string | undefined) =>
   session
     .update(() => ({ progress: published(containerId, mediaId) }))
@@ -172,7 +181,7 @@ const whenReady = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Next, GraphFailure | InvalidMedia, MediaGraphPort | GraphPacing> {
   const onLook: WaitOptions["onLook"] = (look) =>
     Effect.andThen(
-      // Waiting is work: the hold goes on. A lost hold shows at the next step, which is not made then.
+      // Each look prolongs the hold. Losing the hold does not end the wait: the next step of the post fails with it.
       Effect.ignore(session.update(() => ({}))),
       options.onLook?.(look) ?? Effect.void,
     )

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import { Cause, Effect, Exit, Fiber, Layer, Logger, Redacted, References, type Scope, Tracer } from "effect"
+import type { GraphConnection } from "../../adapters/driven/media_graph/graph_exchange.ts"
 import * as http from "../../adapters/driven/media_graph/http.ts"
 import { createContainer } from "../../application/media/containers.ts"
 import * as pacing from "../../application/media/graph_pacing.ts"
@@ -23,7 +24,7 @@ const signed: Container = { kind: "image", imageUrl: SIGNED_URL }
 const TARGET = "image_url=https%3A%2F%2Fcdn.example.com%2Fa.jpg"
 const TOKEN_SENT = "access_token=TKN-s3cr3t%7Cx%20y%2Bz%26w"
 
-const graphAt = (url: string, options: Partial<http.HttpGraphOptions> = {}) =>
+const graphAt = (url: string, options: Partial<GraphConnection> = {}) =>
   Effect.gen(function* () {
     const address = yield* makeGraphAddress({ graphUrl: url, apiVersion: "v25.0" })
     const layer = http.layer({
@@ -70,7 +71,7 @@ const watched = async <A, E>(program: Effect.Effect<A, E, Scope.Scope>) => {
 const talk = async <A, E>(
   answer: (request: Seen) => Answer | "drop" | undefined,
   ask: (graph: Graph, server: LocalServer) => Effect.Effect<A, E, Scope.Scope>,
-  options: Partial<http.HttpGraphOptions> & { readonly path?: string } = {},
+  options: Partial<GraphConnection> & { readonly path?: string } = {},
 ) => {
   let server: LocalServer | undefined
   const { path = "", ...rest } = options

@@ -7,13 +7,13 @@ import {
   requestAppToken,
 } from "../../../application/media/containers.ts"
 import type { GraphPacing } from "../../../application/media/graph_pacing.ts"
-import { planMedia } from "../../../application/media/plan.ts"
 import { probeGraph } from "../../../application/media/probe.ts"
 import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { type Look, waitUntilReady } from "../../../application/media/wait_until_ready.ts"
 import type { MediaKind } from "../../../domain/media/container.ts"
 import { CarouselIncomplete, type MediaIssue } from "../../../domain/media/errors.ts"
+import type { GraphProbe } from "../../../domain/media/graph_probe.ts"
 import type { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { type Arguments, type Command, type CommandError, type Report, type Terminal, WrongUsage } from "./command.ts"
@@ -22,10 +22,22 @@ import { textTable } from "./text_table.ts"
 
 type GraphServices = MediaGraphPort | GraphPacing
 
+/** The requests of a creation that is only shown. */
+export interface DryRun {
+  readonly requests: ReadonlyArray<{ readonly method: string; readonly target: string; readonly body?: string }>
+  readonly warnings: ReadonlyArray<MediaIssue>
+  /** Containers the creation would take from the account's budget of a day. */
+  readonly containers: number
+}
+
 /** What the commands are run with; read from the environment only when a command runs. */
 export interface MediaTools {
-  /** What every command needs. */
+  /** What every command needs that sends something. */
   readonly graph: Layer.Layer<GraphServices, CommandError>
+  /** What `probe` needs beside it. */
+  readonly probe: Layer.Layer<GraphProbe, CommandError>
+  /** Shows the requests of a creation, secrets masked, and sends nothing. */
+  readonly dryRun: (accountId: string, input: unknown) => Effect.Effect<DryRun, CommandError>
   /** The store's journal; opened only by what publishes. */
   readonly journal: Layer.Layer<PublishJournal, CommandError>
   readonly accountId: string | undefined
@@ -95,18 +107,16 @@ const asPost = Effect.fnUntraced(function* (key: string, accountId: string, post
   return report
 })
 
-const asDryRun = Effect.fnUntraced(function* (accountId: string, input: object) {
-  const plan = yield* planMedia(accountId, input)
+const dryRunReport = (plan: DryRun): Report => {
   const requests = plan.requests.flatMap(({ method, target, body }) => [
     `${method} ${target}`,
     ...(body === undefined ? [] : [body]),
   ])
-  const report: Report = {
+  return {
     json: plan,
     text: lines(...requests, ...warningLines(plan.warnings), `Containers: ${plan.containers}. Nothing was sent.`),
   }
-  return report
-})
+}
 
 const created = Effect.fnUntraced(function* (kind: Creation, accountId: string, input: object, terminal: Terminal) {
   if (kind !== "carousel") {
@@ -155,13 +165,12 @@ const creation = (kind: Creation, tools: Tools): Command => {
         const input = yield* readCreation(kind, args)
         const ready = yield* tools
         const accountId = yield* accountOf(args, ready)
+        if (args.options["dry-run"] === true) return dryRunReport(yield* ready.dryRun(accountId, input))
         const key = wordOf(args, "publish-as")
         const program =
-          args.options["dry-run"] === true
-            ? asDryRun(accountId, input)
-            : key === undefined
-              ? created(kind, accountId, input, args.terminal)
-              : Effect.provide(asPost(key, accountId, input, args.terminal), ready.journal)
+          key === undefined
+            ? created(kind, accountId, input, args.terminal)
+            : Effect.provide(asPost(key, accountId, input, args.terminal), ready.journal)
         return yield* program.pipe(
           Effect.catchIf(
             (error) => error instanceof CarouselIncomplete,
@@ -268,7 +277,7 @@ const probe = (tools: Tools): Command => ({
       const ready = yield* tools
       const accountId = yield* accountOf(args, ready)
       const files = { imageUrl: wordOf(args, "image-url"), videoUrl: wordOf(args, "video-url") }
-      const answers = yield* Effect.provide(probeGraph(accountId, files), ready.graph)
+      const answers = yield* Effect.provide(probeGraph(accountId, files), Layer.merge(ready.graph, ready.probe))
       const rows = answers.map(({ question, outcome, answer }) => [question, outcome, answer])
       return { json: answers, text: textTable(["question", "outcome", "answer"], rows) }
     }),

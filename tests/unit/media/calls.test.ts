@@ -2,7 +2,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Clock, Effect, Redacted } from "effect"
-import type { Fault, ModelAnswer } from "../../../adapters/driven/media_graph/graph_model.ts"
 import {
   containerStatus,
   createImage,
@@ -13,6 +12,7 @@ import {
 import { type Look, waitUntilReady } from "../../../application/media/wait_until_ready.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import { DEFAULT_MEDIA_RULES, MediaPolicy } from "../../../domain/media/policy.ts"
+import type { Fault, ModelAnswer } from "../../support/graph_model.ts"
 import { mediaTest } from "../../support/media_test.ts"
 import {
   ACCOUNT,

@@ -2,12 +2,12 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Effect, Layer } from "effect"
-import type { ModelCall } from "../../../adapters/driven/media_graph/graph_model.ts"
 import { createCarouselFromItems } from "../../../application/media/carousel.ts"
 import { createCarousel } from "../../../application/media/containers.ts"
 import { planMedia } from "../../../application/media/plan.ts"
 import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import { DEFAULT_MEDIA_RULES, MediaPolicy, type MediaRules } from "../../../domain/media/policy.ts"
+import type { ModelCall } from "../../support/graph_model.ts"
 import { mediaTest } from "../../support/media_test.ts"
 import { ACCOUNT, graphError, image, type MediaWorld, makeMediaWorld, video } from "../../support/media_world.ts"
 
@@ -195,26 +195,23 @@ describe("createCarouselFromItems()", () => {
   )
 
   const quiet = makeMediaWorld()
-  mediaTest("planMedia() shows every request of a carousel and sends none", quiet, () =>
+  mediaTest("planMedia() names the containers of a carousel and asks the graph nothing", quiet, () =>
     Effect.gen(function* () {
-      const signed = { kind: "image", imageUrl: "https://s3.example.com/k?X-Amz-Signature=S3CR3T" }
-      const plan = yield* planMedia(ACCOUNT, { kind: "carousel", caption: "c", items: [signed, video(2)] })
+      const items = [image(1), video(2), { kind: "existing", containerId: "7" }]
+      const { creations, warnings } = yield* planMedia(ACCOUNT, { kind: "carousel", caption: "c", items })
+      deepEqual(creations, [
+        { accountId: ACCOUNT, container: { ...image(1), isCarouselItem: true } },
+        { accountId: ACCOUNT, container: { ...video(2), isCarouselItem: true } },
+        { accountId: ACCOUNT, container: { kind: "carousel", caption: "c", children: ["ITEM0", "ITEM1", "7"] } },
+      ])
+      deepEqual(warnings, [])
       deepEqual(
-        plan.requests.map(({ method, target }) => `${method} ${target.split("?")[1]}`),
-        [
-          "POST image_url=https%3A%2F%2Fs3.example.com%2Fk%3FX-Amz-Signature%3D<redacted>&is_carousel_item=true&access_token=<redacted>",
-          "POST media_type=VIDEO&video_url=https%3A%2F%2Fcdn.example.com%2F2.mp4&is_carousel_item=true&access_token=<redacted>",
-          "POST media_type=CAROUSEL&caption=c&children=ITEM0%2CITEM1&access_token=<redacted>",
-        ],
-      )
-      equal(plan.containers, 3)
-      equal(quiet.calls(), 0)
-      const long = yield* planMedia(ACCOUNT, { ...image(1), caption: "é".repeat(2000) })
-      deepEqual(
-        long.warnings.map(({ rule }) => rule),
-        ["long-target"],
+        (yield* planMedia(ACCOUNT, video(1))).warnings.map(({ rule }) => rule),
+        ["standalone-video"],
       )
       equal((yield* Effect.flip(planMedia(ACCOUNT, { kind: "image" })))._tag, "InvalidMedia")
+      equal((yield* Effect.flip(planMedia("../1", image(1))))._tag, "InvalidMedia")
+      equal(quiet.calls(), 0)
     }),
   )
 

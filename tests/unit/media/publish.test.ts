@@ -2,13 +2,13 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Clock, Effect, Exit, Fiber, Layer, Logger, Option } from "effect"
-import type { Fault, ModelAnswer } from "../../../adapters/driven/media_graph/graph_model.ts"
 import { createImage, createReel, createVideo } from "../../../application/media/containers.ts"
 import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { StoreUnavailable } from "../../../domain/records/errors.ts"
+import type { Fault, ModelAnswer } from "../../support/graph_model.ts"
 import { mediaTest } from "../../support/media_test.ts"
 import {
   ACCOUNT,
