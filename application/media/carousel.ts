@@ -25,10 +25,10 @@ export type CarouselResult =
     }
   | { readonly state: "still-processing"; readonly items: ReadonlyArray<CreatedItem> }
 
-/** Failures every other unit would meet too: no further one is started. */
+/** Failures that every other unit would meet too, so no further one is started. */
 const STOPS: ReadonlySet<FailureKind> = new Set(["Throttled", "Blocked", "TokenInvalid", "Permission", "DailyQuota"])
 
-/** The container a unit is created as. */
+/** The container of a unit: the same medium, marked as a carousel item. */
 export const containerOf = (item: Exclude<CarouselItem, { kind: "existing" }>): Container =>
   item.kind === "image" ? { ...item, isCarouselItem: true } : { ...item, isCarouselItem: true }
 

@@ -2,7 +2,7 @@ import { Effect, Result } from "effect"
 import type { Container } from "../../domain/media/container.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
 import type { GraphFailure } from "../../domain/media/graph_failure.ts"
-import { GraphProbe, type ProbeAnswer, type ProbeQuestion } from "../../domain/media/graph_probe.ts"
+import { GraphProbe, type ProbeQuestion } from "../../domain/media/graph_probe.ts"
 import { GraphPacing } from "./graph_pacing.ts"
 
 /** What the platform's documents leave open, and what the graph answered. */
@@ -19,22 +19,20 @@ export interface ProbeFiles {
   readonly videoUrl: string | undefined
 }
 
-const describe = ({ status, kind, graphCode, subcode, id, text }: ProbeAnswer): string => {
-  const code = graphCode === undefined ? "" : ` code ${graphCode}${subcode === undefined ? "" : `/${subcode}`}`
-  const more = id === undefined ? (text === undefined ? "" : `: ${text}`) : ` id ${id}`
-  return `${status} ${kind}${code}${more}`
-}
-
 const notAsked = (question: string, answer: string): ProbeResult => ({ question, outcome: "not asked", answer })
 
-const seen = (question: string, result: Result.Result<ProbeAnswer, GraphFailure>): ProbeResult =>
-  Result.isFailure(result)
-    ? { question, outcome: "no answer", answer: result.failure.message }
-    : {
-        question,
-        outcome: result.success.kind === "Accepted" ? "accepted" : "refused",
-        answer: describe(result.success),
-      }
+type Answer = Result.Result<string | undefined, GraphFailure>
+
+const seen = (question: string, answer: Answer): ProbeResult => {
+  if (Result.isSuccess(answer)) {
+    const id = answer.success === undefined ? "" : ` id ${answer.success}`
+    return { question, outcome: "accepted", answer: `200 Accepted${id}` }
+  }
+  const { status, kind, graphCode, subcode, text, message } = answer.failure
+  if (status === undefined) return { question, outcome: "no answer", answer: message }
+  const code = graphCode === undefined ? "" : ` code ${graphCode}${subcode === undefined ? "" : `/${subcode}`}`
+  return { question, outcome: "refused", answer: `${status} ${kind}${code}${text === undefined ? "" : `: ${text}`}` }
+}
 
 /** Lengths of the padded read, bytes; the limit of the host lies between two of them. */
 const PADDINGS = [4_000, 8_000, 16_000, 32_000]
@@ -72,8 +70,8 @@ export const probeGraph = Effect.fn("probeGraph")(function* (accountId: string, 
   if (imageUrl !== undefined)
     for (let count = 0; count < 11; count++) {
       const made = yield* create({ kind: "image", imageUrl, isCarouselItem: true })
-      if (Result.isFailure(made) || made.success.id === undefined) break
-      items.push(made.success.id)
+      if (Result.isFailure(made) || made.success === undefined) break
+      items.push(made.success)
     }
   const carousel = (children: ReadonlyArray<string>) => create({ kind: "carousel", children: [...children] })
   const reuse = "1 children used by a second parent"

@@ -59,7 +59,7 @@ export const readUsage = (headers: { readonly app: string | null; readonly busin
 const SLOW_FROM_PERCENT = 75
 const STOP_FROM_PERCENT = 90
 const SLOWEST_MS = 5_000
-/** A pause when the platform says "enough" and does not say for how long. */
+/** Pause when the budget is used up and the platform does not say for how long, ms. */
 const PAUSE_MS = 60_000
 
 /**
