@@ -41,7 +41,7 @@ export interface PublishOptions extends WaitOptions {
 const LATER_TRIES = 5
 const LATER_PAUSE_MS = 5_000
 
-/** Posts leave the rolling period one by one; an hour is a fair time to look again. */
+/** Time after which to look at a used-up quota again, ms. It is free again post by post, each 24 hours after it was made. */
 const QUOTA_RETRY_MS = 3_600_000
 
 /**
@@ -108,9 +108,9 @@ type Sent =
   | { readonly failure: GraphFailure; readonly again: "later" | "look" | "no" }
 
 /**
- * The one place that makes a post: intent, call and outcome as one piece that nobody interrupts.
- *
- * A crash inside leaves the intent behind, and the next run looks before it does anything.
+ * Makes the publish call, the only place that does. Writing the intent, the call and writing its outcome are one piece
+ * that cannot be interrupted. A crash inside leaves the intent in the journal, and the next run then looks at the
+ * container before it does anything.
  */
 const sendPublish = Effect.fnUntraced(function* (session: PublishSession, containerId: string, sends: number) {
   const graph = yield* MediaGraphPort
@@ -119,7 +119,7 @@ const sendPublish = Effect.fnUntraced(function* (session: PublishSession, contai
   yield* pacing.admit(accountId, "publish")
   const sinceMs = yield* Clock.currentTimeMillis
   const intended = (lookOnly: boolean): Progress => ({ state: "intended", containerId, sends, sinceMs, lookOnly })
-  // A refusal of this call says nothing about an earlier one whose answer was lost.
+  // After a refusal the state before this call is written back: an earlier call whose answer was lost stays in doubt.
   const before = session.entry().progress
   const piece = Effect.gen(function* (): Effect.fn.Return<Sent, Effect.Error<ReturnType<PublishSession["update"]>>> {
     yield* session.update(() => ({ progress: intended(false) }))
@@ -173,7 +173,7 @@ const reconcile = Effect.fnUntraced(function* (
   }
 })
 
-/** Brings a container whose publish call was never made to that call. */
+/** Waits until a container for which no publish call was made can be published. */
 const whenReady = Effect.fnUntraced(function* (
   session: PublishSession,
   containerId: string,

@@ -13,7 +13,7 @@ const BUSY_LOOK_MS = 5_000
 export interface PublishSession {
   /** The journal's entry after the last step. */
   readonly entry: () => PublishEntry
-  /** What the journal keeps instead of a description; see {@link PublishJournal}. */
+  /** What the journal keeps instead of a description, as `PublishJournal` says. */
   readonly fingerprint: (description: string) => string
   /**
    * Writes the next step and prolongs the hold. Steps of one run never overlap.

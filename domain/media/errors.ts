@@ -31,7 +31,7 @@ export class InvalidMediaSetup extends Data.TaggedError("InvalidMediaSetup")<{
   }
 }
 
-/** The request line would be longer than servers read; nothing was sent. */
+/** The request's path and query would be longer than servers read; nothing was sent. */
 export class RequestTargetTooLong extends Data.TaggedError("RequestTargetTooLong")<{
   readonly bytes: number
   readonly bytesMax: number

@@ -119,7 +119,7 @@ const countFindings = (count: number, pointer: string, { limits }: MediaRules): 
 const repeated = (ids: ReadonlyArray<string>, pointer: string): Findings =>
   new Set(ids).size < ids.length ? doubtful(pointer, "children-repeated", "names a container twice") : none
 
-/** A text JavaScript can hold and UTF-8 cannot. */
+/** Refuses texts with a lone surrogate: JavaScript can hold them, UTF-8 cannot. Goes through every member. */
 const brokenText = (value: unknown, pointer: string): Findings => {
   if (typeof value === "string")
     return value.isWellFormed() ? none : refused(pointer, "text", "must be well-formed Unicode (a lone surrogate)")
@@ -175,7 +175,11 @@ const placementFindings = (container: Container): Findings => {
   return none
 }
 
-/** Rules of a well-shaped container. */
+/**
+ * Checks the rules a schema cannot say, of a container its schema accepts.
+ *
+ * @param nowMs the present, milliseconds since the epoch (presigned addresses end)
+ */
 export const containerFindings = (container: Container, rules: MediaRules, nowMs: number): Findings => {
   const text = brokenText(container, "")
   if (text.issues.length > 0) return text
@@ -193,7 +197,7 @@ export const containerFindings = (container: Container, rules: MediaRules, nowMs
   ])
 }
 
-/** Rules of a well-shaped carousel described by its units. */
+/** Checks the same of a carousel described by its units, pointers of a unit starting at `/items/<index>`. */
 export const carouselPostFindings = (post: CarouselPost, rules: MediaRules, nowMs: number): Findings => {
   const text = brokenText(post, "")
   if (text.issues.length > 0) return text

@@ -60,7 +60,7 @@ export class PublishJournal extends Context.Service<
      * @returns whether it was stored
      */
     readonly put: (entry: PublishEntry, version: number) => Effect.Effect<boolean, StoreUnavailable>
-    /** What an entry keeps instead of a description: its SHA-256, 64 hex digits. Nothing of the text can be read from it. */
+    /** What an entry keeps instead of a description: its SHA-256, 64 hex digits, from which it cannot be computed. */
     readonly fingerprint: (description: string) => string
   }
 >()("portolan/domain/media/PublishJournal") {}
