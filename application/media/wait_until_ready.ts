@@ -48,14 +48,9 @@ export const waitUntilReady = Effect.fn("waitUntilReady")(function* (containerId
     if (options.onLook !== undefined) yield* options.onLook({ containerId, state: status.state, look, elapsedMs })
     const decision = decidePoll(status.state, { look, elapsedMs, waiting })
     const ended = (state: WaitResult["state"]): WaitResult => ({ state, containerId, waitedMs: elapsedMs })
+    const { subcode, detail: text } = status
     const failed = (kind: "MediaRejected" | "ContainerGone") =>
-      new GraphFailure({
-        kind,
-        operation: "status",
-        applied: "no",
-        ...(status.subcode === undefined ? {} : { subcode: status.subcode }),
-        ...(status.detail === undefined ? {} : { text: status.detail }),
-      })
+      new GraphFailure({ kind, operation: "status", applied: "no", subcode, text })
     switch (decision.next) {
       case "ready":
         return ended("ready")

@@ -50,16 +50,19 @@ export class GraphFailure extends Data.TaggedError("GraphFailure")<{
   readonly operation: GraphOperation
   /** Whether the graph can have acted on the request. */
   readonly applied: "no" | "unknown"
-  readonly status?: number
+  /** HTTP status of the answer; absent when none arrived. */
+  readonly status?: number | undefined
   /** The platform's own `code` and `error_subcode`. */
-  readonly graphCode?: number
-  readonly subcode?: number
-  readonly text?: string
+  readonly graphCode?: number | undefined
+  readonly subcode?: number | undefined
+  /** The platform's words, scrubbed and shortened. */
+  readonly text?: string | undefined
   /** Support reference of the platform, `fbtrace_id`. */
-  readonly traceId?: string
+  readonly traceId?: string | undefined
   /** Milliseconds after which the call may be made again, when known. */
-  readonly retryAfterMs?: number
-  readonly usage?: Usage
+  readonly retryAfterMs?: number | undefined
+  /** What the answer said about the platform's budget. */
+  readonly usage?: Usage | undefined
 }> {
   get code(): string {
     return `GRAPH_${snake(this.kind)}`

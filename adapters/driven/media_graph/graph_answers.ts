@@ -50,11 +50,11 @@ interface Complaint {
   readonly kind: FailureKind
   readonly code?: number | undefined
   readonly subcode?: number | undefined
-  readonly text?: string | undefined
+  readonly text: string
   readonly traceId?: string | undefined
 }
 
-/** Two envelopes: the graph's `error`, and `debug_info` of its upload hosts. */
+/** What an answer complains of: in the graph's `error`, in the `debug_info` of its upload hosts, or by its status alone. */
 const complaintOf = (
   operation: GraphOperation,
   { status, text }: ReceivedAnswer,
@@ -63,20 +63,17 @@ const complaintOf = (
   if (isObject(body) && isObject(body["error"])) {
     const { code, error_subcode, is_transient, message, error_user_msg, fbtrace_id } = body["error"]
     const evidence = { code: integerOf(code), subcode: integerOf(error_subcode), transient: is_transient === true }
-    const said = [message, error_user_msg].filter((each): each is string => typeof each === "string" && each !== "")
     return {
       ...evidence,
       kind: classify({ operation, status, ...evidence }),
-      ...(said.length === 0 ? {} : { text: said.join(" ") }),
-      ...(typeof fbtrace_id === "string" && TRACE_ID.test(fbtrace_id) ? { traceId: fbtrace_id } : {}),
+      text: [message, error_user_msg].filter((each) => typeof each === "string").join(" "),
+      traceId: typeof fbtrace_id === "string" && TRACE_ID.test(fbtrace_id) ? fbtrace_id : undefined,
     }
   }
   if (isObject(body) && isObject(body["debug_info"])) {
     const { retriable, message } = body["debug_info"]
-    return {
-      kind: retriable === true ? "ServerTransient" : "MediaRejected",
-      ...(typeof message === "string" ? { text: message } : {}),
-    }
+    const kind = retriable === true ? "ServerTransient" : "MediaRejected"
+    return { kind, text: typeof message === "string" ? message : "" }
   }
   if (status >= 200 && status < 300 && !(isObject(body) && "error" in body)) return undefined
   return { kind: classify({ operation, status }), text }
@@ -104,13 +101,9 @@ export const readAnswer = <A>(
   const value = complaint === undefined ? read(body, scrub) : undefined
   if (value !== undefined) return Effect.succeed({ value, usage })
   // An answer with a token that could not be read may still hold it, so none of its text is shown.
-  const { kind, code, subcode, text, traceId }: Complaint = complaint ?? {
-    kind: "Protocol" as const,
-    ...(operation === "app-token" ? {} : { text: answer.text }),
-  }
-  const said = text === undefined ? "" : scrub(text)
-  const regainMs = usage.regainMs === 0 ? undefined : usage.regainMs
-  const retryAfterMs = kind === "Throttled" ? (regainMs ?? secondsToMs(answer.headers.get("retry-after"))) : undefined
+  const unreadable: Complaint = { kind: "Protocol", text: operation === "app-token" ? "" : answer.text }
+  const { kind, code: graphCode, subcode, text, traceId } = complaint ?? unreadable
+  const retryAfterMs = (usage.regainMs || undefined) ?? secondsToMs(answer.headers.get("retry-after"))
   return Effect.fail(
     new GraphFailure({
       kind,
@@ -118,11 +111,11 @@ export const readAnswer = <A>(
       applied: appliedBy(kind, subcode),
       status: answer.status,
       usage,
-      ...(code === undefined ? {} : { graphCode: code }),
-      ...(subcode === undefined ? {} : { subcode }),
-      ...(said === "" ? {} : { text: said }),
-      ...(traceId === undefined ? {} : { traceId }),
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      graphCode,
+      subcode,
+      text: scrub(text) || undefined,
+      traceId,
+      retryAfterMs: kind === "Throttled" ? retryAfterMs : undefined,
     }),
   )
 }

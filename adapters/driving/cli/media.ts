@@ -72,39 +72,33 @@ const warningLines = (warnings: ReadonlyArray<MediaIssue>): ReadonlyArray<string
 
 const lines = (...texts: ReadonlyArray<string>): string => texts.join("\n")
 
-const STILL = 1
+const done = (json: unknown, ...texts: ReadonlyArray<string>): Report => ({ json, text: lines(...texts) })
 
-const incompleteReport = (error: CarouselIncomplete): Report => ({
-  json: {
-    code: error.code,
-    created: error.created,
-    failed: error.failed.map(({ index, error: each }) => ({ index, code: each.code, message: each.message })),
-    skipped: error.skipped,
-  },
-  text: lines(
-    textTable(
-      ["item", "result"],
-      [
-        ...error.created.map(({ index, containerId }) => [index, `created: id=${containerId}`] as const),
-        ...error.failed.map(({ index, error: each }) => [index, each.message] as const),
-        ...error.skipped.map((index) => [index, "not started"] as const),
-      ].sort(([left], [right]) => left - right),
-    ),
-    "No carousel was made. Run it again with --item id=<container> for the created ones.",
-  ),
+/** The report of work that is not done yet: exit code 1, so that a script knows to run the command again. */
+const unfinished = (json: unknown, ...texts: ReadonlyArray<string>): Report => ({
+  ...done(json, ...texts),
   exitCode: 1,
 })
 
+const incompleteReport = (error: CarouselIncomplete): Report => {
+  const rows = [
+    ...error.created.map(({ index, containerId }) => [index, `created: id=${containerId}`] as const),
+    ...error.failed.map(({ index, error: each }) => [index, each.message] as const),
+    ...error.skipped.map((index) => [index, "not started"] as const),
+  ].sort(([left], [right]) => left - right)
+  const failed = error.failed.map(({ index, error: { code, message } }) => ({ index, code, message }))
+  return unfinished(
+    { code: error.code, created: error.created, failed, skipped: error.skipped },
+    textTable(["item", "result"], rows),
+    "No carousel was made. Run it again with --item id=<container> for the created ones.",
+  )
+}
+
 const asPost = Effect.fnUntraced(function* (key: string, accountId: string, post: object, terminal: Terminal) {
   const result = yield* publishPost({ key, accountId, post }, watching(terminal))
-  const report: Report =
-    result.state === "published"
-      ? {
-          json: result,
-          text: lines(`Published: ${result.mediaId ?? "media id unknown"}`, ...warningLines(result.warnings)),
-        }
-      : { json: result, text: "Still being processed: run the same command again, with the same key.", exitCode: STILL }
-  return report
+  return result.state === "published"
+    ? done(result, `Published: ${result.mediaId ?? "media id unknown"}`, ...warningLines(result.warnings))
+    : unfinished(result, "Still being processed: run the same command again, with the same key.")
 })
 
 const dryRunReport = (plan: DryRun): Report => {
@@ -112,31 +106,20 @@ const dryRunReport = (plan: DryRun): Report => {
     `${method} ${target}`,
     ...(body === undefined ? [] : [body]),
   ])
-  return {
-    json: plan,
-    text: lines(...requests, ...warningLines(plan.warnings), `Containers: ${plan.containers}. Nothing was sent.`),
-  }
+  return done(plan, ...requests, ...warningLines(plan.warnings), `Containers: ${plan.containers}. Nothing was sent.`)
 }
 
 const created = Effect.fnUntraced(function* (kind: Creation, accountId: string, input: object, terminal: Terminal) {
   if (kind !== "carousel") {
     const container = yield* createContainer(accountId, input)
-    return { json: container, text: lines(container.containerId, ...warningLines(container.warnings)) } as Report
+    return done(container, container.containerId, ...warningLines(container.warnings))
   }
   const { kind: _carousel, ...post } = input as { readonly kind?: unknown }
   const result = yield* createCarouselFromItems(accountId, post, watching(terminal))
-  const report: Report =
-    result.state === "created"
-      ? { json: result, text: lines(result.containerId, ...warningLines(result.warnings)) }
-      : {
-          json: result,
-          text: lines(
-            "Units are still being processed. Run again with:",
-            ...result.items.map(({ containerId }) => `  --item id=${containerId}`),
-          ),
-          exitCode: STILL,
-        }
-  return report
+  const items = result.items.map(({ containerId }) => `  --item id=${containerId}`)
+  return result.state === "created"
+    ? done(result, result.containerId, ...warningLines(result.warnings))
+    : unfinished(result, "Units are still being processed. Run again with:", ...items)
 })
 
 const creation = (kind: Creation, tools: Tools): Command => {
@@ -193,10 +176,10 @@ const status = (tools: Tools): Command => ({
       const { graph } = yield* tools
       if (options["wait"] !== true) {
         const seen = yield* Effect.provide(containerStatus(containerId), graph)
-        return { json: seen, text: seen.detail === undefined ? seen.state : `${seen.state}: ${seen.detail}` }
+        return done(seen, seen.detail === undefined ? seen.state : `${seen.state}: ${seen.detail}`)
       }
       const waited = yield* Effect.provide(waitUntilReady(containerId, watching(terminal)), graph)
-      return { json: waited, text: waited.state, exitCode: waited.state === "still-processing" ? STILL : 0 }
+      return (waited.state === "still-processing" ? unfinished : done)(waited, waited.state)
     }),
 })
 
@@ -224,11 +207,9 @@ const publishing = (tools: Tools): Command => ({
       }
       const options = { ...watching(args.terminal), force: args.options["force"] === true }
       const result = yield* publish(call, options).pipe(Effect.provide(Layer.merge(ready.graph, ready.journal)))
-      const report: Report =
-        result.state === "published"
-          ? { json: result, text: `Published: ${result.mediaId ?? "media id unknown"}` }
-          : { json: result, text: "Still being processed: run the same command again.", exitCode: STILL }
-      return report
+      return result.state === "published"
+        ? done(result, `Published: ${result.mediaId ?? "media id unknown"}`)
+        : unfinished(result, "Still being processed: run the same command again.")
     }),
 })
 
@@ -243,7 +224,7 @@ const limit = (tools: Tools): Command => ({
       const ready = yield* tools
       const found = yield* Effect.provide(publishingLimit(yield* accountOf(args, ready)), ready.graph)
       const hours = found.periodS === undefined ? "" : ` in ${found.periodS / 3600} h`
-      return { json: found, text: `${found.used} of ${found.total ?? "an unknown number"}${hours}` }
+      return done(found, `${found.used} of ${found.total ?? "an unknown number"}${hours}`)
     }),
 })
 
@@ -259,7 +240,7 @@ const appToken = (tools: Tools): Command => ({
       if (appId === undefined || appSecret === undefined)
         return yield* new WrongUsage({ rule: "GRAPH_APP_ID and GRAPH_APP_SECRET are required by 'media app-token'" })
       const token = Redacted.value(yield* Effect.provide(requestAppToken({ appId, appSecret }), graph))
-      return { json: { accessToken: token }, text: token }
+      return done({ accessToken: token }, token)
     }),
 })
 
@@ -279,7 +260,7 @@ const probe = (tools: Tools): Command => ({
       const files = { imageUrl: wordOf(args, "image-url"), videoUrl: wordOf(args, "video-url") }
       const answers = yield* Effect.provide(probeGraph(accountId, files), Layer.merge(ready.graph, ready.probe))
       const rows = answers.map(({ question, outcome, answer }) => [question, outcome, answer])
-      return { json: answers, text: textTable(["question", "outcome", "answer"], rows) }
+      return done(answers, textTable(["question", "outcome", "answer"], rows))
     }),
 })
 
