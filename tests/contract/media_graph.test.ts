@@ -69,10 +69,9 @@ for (const [name, layerOf] of ADAPTERS)
 
     promises("creates containers whose ids keep all their digits", (graph) =>
       Effect.gen(function* () {
-        expect([yield* create(graph, image), yield* create(graph, image)]).toEqual([
-          "17900000000000001",
-          "17900000000000002",
-        ])
+        const ids = [yield* create(graph, image), yield* create(graph, image)]
+        for (const id of ids) expect(id).toMatch(/^\d{17}$/)
+        expect(new Set(ids).size).toBe(2)
       }),
     )
 

@@ -297,6 +297,11 @@ describe("makeGraphAddress()", () => {
     "https://graph.example.com/?a=p4ss",
     "https://graph.example.com/#p4ss",
     "https://graph.example.com/../p4ss",
+    "https://graph.example.com/%2e%2e/p4ss",
+    "https:\\\\graph.example.com",
+    "https:graph.example.com",
+    "https://graph.example.com?",
+    "https://graph.example.com:99999",
     "graph.example.com",
     "",
     "ftp://graph.example.com",
@@ -325,6 +330,7 @@ describe("secrets in addresses and texts", () => {
     equal(maskUrl(url), "https://s3.example.com/k.jpg?X-Amz-Credential=<redacted>&X-Amz-Signature=<redacted>&id=9")
     deepEqual(secretsInUrl(url), ["AKIA", "ab%2Bcdef"])
     deepEqual(secretsInUrl("https://cdn.example.com/a.jpg"), [])
+    equal(maskUrl("https://x.example/a%20b?q='*~%20+&sig=1&&n"), "https://x.example/a%20b?q='*~%20+&sig=<redacted>&&n")
   })
 
   test("masks long credentials under unknown names", () => {
