@@ -11,7 +11,6 @@ import {
   publishingLimit,
   requestAppToken,
 } from "../application/media/containers.ts"
-import { type MediaPlan, planMedia } from "../application/media/plan.ts"
 import { type PublishResult, publish } from "../application/media/publish.ts"
 import { type PostResult, publishPost } from "../application/media/publish_post.ts"
 import { type Look, type WaitResult, waitUntilReady } from "../application/media/wait_until_ready.ts"
@@ -30,7 +29,8 @@ import type { ContainerStatus, PublishingLimit } from "../domain/media/media_gra
 import { DEFAULT_MEDIA_RULES, type MediaLimits, type MediaRules } from "../domain/media/policy.ts"
 import type { Waiting } from "../domain/media/polling.ts"
 import { loggerLayer, type StructuredLogger } from "./library_logger.ts"
-import { checkGraphSetup, type MediaServices, mediaLayer } from "./media_layers.ts"
+import { dryRun, type MediaPlan } from "./media_dry_run.ts"
+import { type CheckedGraph, checkGraphSetup, graphLayer, type MediaServices } from "./media_layers.ts"
 import { storeOf } from "./store.ts"
 
 export {
@@ -71,6 +71,7 @@ export type {
 /** Limits and habits to change; the defaults hold for what is left out. */
 export type MediaRulesOverride = Partial<Omit<MediaRules, "limits">> & { readonly limits?: Partial<MediaLimits> }
 
+/** How to make a media client. */
 export interface MediaOptions {
   /** Base address of the graph, such as `https://graph.facebook.com`; https, except on the own machine. */
   readonly graphUrl: string
@@ -101,6 +102,7 @@ export interface MediaOptions {
 
 type WithAccount<A> = A & { readonly accountId?: string }
 
+/** How to wait for media that is being processed. */
 export interface WaitingOptions {
   readonly waiting?: Partial<Waiting>
   /** Told of every look at a container, for a progress line. */
@@ -140,10 +142,10 @@ export interface Media extends AsyncDisposable {
   readonly close: () => Promise<void>
 }
 
-export const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 30_000
 
-/** Rules with overrides on top. */
-export const mediaRules = ({ limits, ...rules }: MediaRulesOverride = {}): MediaRules => ({
+/** The default rules with overrides on top. */
+const mediaRules = ({ limits, ...rules }: MediaRulesOverride = {}): MediaRules => ({
   ...DEFAULT_MEDIA_RULES,
   ...rules,
   limits: { ...DEFAULT_MEDIA_RULES.limits, ...limits },
@@ -160,7 +162,7 @@ const tokenSource = (token: MediaOptions["accessToken"]): Effect.Effect<Redacted
   )
 }
 
-const layerOf = (options: MediaOptions) => {
+const checkedGraph = (options: MediaOptions) => {
   const setup = {
     graphUrl: options.graphUrl,
     apiVersion: options.apiVersion,
@@ -172,12 +174,18 @@ const layerOf = (options: MediaOptions) => {
     token: options.token ?? "query",
     allowInsecure: options.allowInsecureGraphUrl ?? false,
   } as const
-  // Said now, to whoever makes the client, not at its first call.
-  Effect.runSync(checkGraphSetup(setup))
+  const checked = Effect.runSync(checkGraphSetup(setup))
   if (typeof options.accessToken === "string") Effect.runSync(checkSecret("accessToken", options.accessToken))
+  return checked
+}
+
+const layerOf = (options: MediaOptions, graph: CheckedGraph) => {
   const journal = storeOf(options.journalPath === undefined ? "memory" : { sqlite: options.journalPath })
   const level = options.logLevel === "debug" ? Layer.succeed(References.MinimumLogLevel, "Debug") : Layer.empty
-  return Layer.provideMerge(mediaLayer(setup, journal), Layer.provideMerge(level, loggerLayer(options.logger)))
+  return Layer.provideMerge(
+    Layer.merge(graphLayer(graph), journal),
+    Layer.provideMerge(level, loggerLayer(options.logger)),
+  )
 }
 
 /**
@@ -186,12 +194,17 @@ const layerOf = (options: MediaOptions) => {
  * @throws {InvalidMediaSetup} naming the option and the rule it breaks, never its value
  */
 export const createMedia = (options: MediaOptions): Media => {
-  const runtime = ManagedRuntime.make(layerOf(options))
+  // Checked here, so that a mistake is thrown at whoever makes the client and not at its first call.
+  const graph = checkedGraph(options)
+  const runtime = ManagedRuntime.make(layerOf(options, graph))
   const run = <A, E>(program: Effect.Effect<A, E, MediaServices>): Promise<A> => runtime.runPromise(program)
-  // An account nobody named is the domain's to refuse, with a pointer.
-  const on = <A extends object, B>(input: WithAccount<A>, use: (accountId: string, rest: A) => B): B => {
+  // The domain refuses an empty account id, with a pointer to the missing field.
+  const on = <Input extends WithAccount<object>, B>(
+    input: Input,
+    use: (accountId: string, rest: Omit<Input, "accountId">) => B,
+  ): B => {
     const { accountId = options.accountId ?? "", ...rest } = input
-    return use(accountId, rest as unknown as A)
+    return use(accountId, rest)
   }
   const waitingOf = ({ onLook, ...rest }: WaitingOptions & { readonly force?: boolean } = {}) => ({
     ...rest,
@@ -199,10 +212,10 @@ export const createMedia = (options: MediaOptions): Media => {
   })
   const close = () => runtime.dispose()
   return {
-    createImage: (image) => run(on(image, createImage)),
-    createVideo: (video) => run(on(video, createVideo)),
-    createReel: (reel) => run(on(reel, createReel)),
-    createCarousel: (carousel) => run(on(carousel, createCarousel)),
+    createImage: (image) => run(on(image, (accountId, rest) => createImage(accountId, rest))),
+    createVideo: (video) => run(on(video, (accountId, rest) => createVideo(accountId, rest))),
+    createReel: (reel) => run(on(reel, (accountId, rest) => createReel(accountId, rest))),
+    createCarousel: (carousel) => run(on(carousel, (accountId, rest) => createCarousel(accountId, rest))),
     createCarouselFromItems: (post, waiting) =>
       run(on(post, (accountId, rest) => createCarouselFromItems(accountId, rest, waitingOf(waiting)))),
     containerStatus: (containerId) => run(containerStatus(containerId)),
@@ -212,7 +225,7 @@ export const createMedia = (options: MediaOptions): Media => {
     publishPost: (key, post, waiting) =>
       run(on(post, (accountId, rest) => publishPost({ key, accountId, post: rest }, waitingOf(waiting)))),
     publishingLimit: (account = {}) => run(on(account, publishingLimit)),
-    plan: (input) => run(on(input, planMedia)),
+    plan: (input) => run(on(input, (accountId, rest) => dryRun(graph, accountId, rest))),
     requestAppToken: (app) =>
       run(
         Effect.map(

@@ -1,22 +1,23 @@
-import { Effect, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { mediaRoutes } from "../adapters/driving/http/media_routes.ts"
 import { checkSecret } from "../domain/media/graph_address.ts"
 import { DEFAULT_MEDIA_RULES } from "../domain/media/policy.ts"
 import { type Area, makeArea } from "./area.ts"
 import type { Config, InvalidConfiguration } from "./config.ts"
-import { checkGraphSetup, type GraphSetup, mediaLayer } from "./media_layers.ts"
+import { type CheckedGraph, checkGraphSetup, type GraphSetup, graphLayer } from "./media_layers.ts"
 import { setupMistake } from "./setup_mistake.ts"
 import type { Store } from "./store.ts"
 
 /**
  * The configured graph, checked; `undefined` when none is configured.
  *
+ * @param change what differs from the library's defaults
  * @fails {InvalidConfiguration} naming the variable and the rule it breaks
  */
 export const graphSetup = Effect.fnUntraced(function* (
   config: Config,
   change: Partial<GraphSetup>,
-): Effect.fn.Return<GraphSetup | undefined, InvalidConfiguration> {
+): Effect.fn.Return<CheckedGraph | undefined, InvalidConfiguration> {
   const { GRAPH_URL: graphUrl, GRAPH_API_VERSION: apiVersion, GRAPH_ACCESS_TOKEN: accessToken } = config
   if (graphUrl === undefined || apiVersion === undefined) return undefined
   const setup: GraphSetup = {
@@ -31,15 +32,16 @@ export const graphSetup = Effect.fnUntraced(function* (
     allowInsecure: false,
     ...change,
   }
-  const checks = Effect.andThen(
-    checkGraphSetup(setup),
+  const checks = Effect.tap(checkGraphSetup(setup), () =>
     accessToken === undefined ? Effect.void : checkSecret("accessToken", Redacted.value(accessToken)),
   )
-  yield* Effect.mapError(checks, setupMistake)
-  return setup
+  return yield* Effect.mapError(checks, setupMistake)
 })
 
-/** Requests are answered within 15 s: an exchange that cannot be interrupted must end soon after. */
+/**
+ * Deadline of one exchange, and longest pause for the rate limit, ms. The service answers a request within 15 s, and a
+ * publish call that has begun is not interrupted: it must end soon after.
+ */
 const SERVICE_TIMEOUT_MS = 10_000
 const SERVICE_PAUSE_MAX_MS = 5_000
 
@@ -52,13 +54,13 @@ export const mediaArea = Effect.fnUntraced(function* (
   config: Config,
   store: Store,
 ): Effect.fn.Return<Area | undefined, InvalidConfiguration> {
-  const setup = yield* graphSetup(config, {
+  const graph = yield* graphSetup(config, {
     timeoutMs: SERVICE_TIMEOUT_MS,
     rules: { ...DEFAULT_MEDIA_RULES, pauseMaxMs: SERVICE_PAUSE_MAX_MS },
   })
-  return setup === undefined
+  return graph === undefined
     ? undefined
-    : makeArea(mediaLayer(setup, store), (services, parts) => ({
-        open: [mediaRoutes({ services, roles: config.MEDIA_ROLES, accountId: setup.accountId, ...parts })],
+    : makeArea(Layer.merge(graphLayer(graph), store), (services, parts) => ({
+        open: [mediaRoutes({ services, roles: config.MEDIA_ROLES, accountId: graph.accountId, ...parts })],
       }))
 })

@@ -1,9 +1,11 @@
 import { Effect, Layer } from "effect"
+import * as httpProbe from "../adapters/driven/media_graph/http_probe.ts"
 import type { Command } from "../adapters/driving/cli/command.ts"
 import { type MediaTools, mediaCommands } from "../adapters/driving/cli/media.ts"
 import { InvalidConfiguration, readEnvironment } from "./config.ts"
 import { makeLog } from "./log_output.ts"
 import { graphSetup } from "./media_area.ts"
+import { dryRun } from "./media_dry_run.ts"
 import { graphLayer } from "./media_layers.ts"
 import { storeLayer } from "./store.ts"
 
@@ -14,16 +16,18 @@ const MISSING = new InvalidConfiguration({
   ],
 })
 
-/** Read from the environment when a command runs; the journal is the store's, so that the service knows of it too. */
+/** Reads the environment when a command runs. The journal is the store's, the one the service writes too. */
 const tools = Effect.gen(function* () {
   const config = yield* readEnvironment
-  const setup = yield* graphSetup(config, {})
-  if (setup === undefined) return yield* MISSING
+  const checked = yield* graphSetup(config, {})
+  if (checked === undefined) return yield* MISSING
   // Results go to standard output, so the log must not.
   const log = makeLog(config, { write: (line) => process.stderr.write(`${line}\n`), flush: () => {} })
   const found: MediaTools = {
-    graph: Layer.provideMerge(graphLayer(setup), log.layer),
+    graph: Layer.provideMerge(graphLayer(checked), log.layer),
+    probe: httpProbe.layer(checked.connection),
     journal: storeLayer(config),
+    dryRun: (accountId, input) => dryRun(checked, accountId, input),
     accountId: config.GRAPH_ACCOUNT_ID,
     appId: config.GRAPH_APP_ID,
     appSecret: config.GRAPH_APP_SECRET,

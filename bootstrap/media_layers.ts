@@ -1,4 +1,5 @@
 import { Effect, Layer, type Redacted } from "effect"
+import type { GraphConnection } from "../adapters/driven/media_graph/graph_exchange.ts"
 import * as httpGraph from "../adapters/driven/media_graph/http.ts"
 import * as pacing from "../application/media/graph_pacing.ts"
 import { InvalidMediaSetup } from "../domain/media/errors.ts"
@@ -6,7 +7,6 @@ import { isSegment, makeGraphAddress } from "../domain/media/graph_address.ts"
 import type { MediaGraphPort } from "../domain/media/media_graph_port.ts"
 import { MediaPolicy, type MediaRules } from "../domain/media/policy.ts"
 import type { PublishJournal } from "../domain/media/publish_journal.ts"
-import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 
 /** Where the graph is and how to talk to it. */
 export interface GraphSetup {
@@ -23,6 +23,14 @@ export interface GraphSetup {
   readonly allowInsecure: boolean
 }
 
+/** A setup that was checked: what the adapters are made with, and the rules of the use cases. */
+export interface CheckedGraph {
+  readonly connection: GraphConnection
+  readonly rules: MediaRules
+  readonly accountId: string | undefined
+}
+
+/** What the media use cases need. */
 export type MediaServices = MediaGraphPort | PublishJournal | pacing.GraphPacing
 
 /**
@@ -30,35 +38,24 @@ export type MediaServices = MediaGraphPort | PublishJournal | pacing.GraphPacing
  *
  * @fails {InvalidMediaSetup} naming the option and the rule it breaks, never its value
  */
-export const checkGraphSetup = Effect.fnUntraced(function* (
-  setup: Pick<GraphSetup, "graphUrl" | "apiVersion" | "accountId" | "allowInsecure" | "rules">,
-) {
-  const { childConcurrency } = setup.rules
+export const checkGraphSetup = Effect.fnUntraced(function* (setup: GraphSetup) {
+  const { rules, accountId, accessToken, timeoutMs } = setup
+  const { childConcurrency } = rules
   if (!Number.isInteger(childConcurrency) || childConcurrency < 1 || childConcurrency > 5)
     return yield* new InvalidMediaSetup({ option: "childConcurrency", rule: "must be a whole number from 1 to 5" })
-  if (setup.accountId !== undefined && !isSegment(setup.accountId))
+  if (accountId !== undefined && !isSegment(accountId))
     return yield* new InvalidMediaSetup({ option: "accountId", rule: "must be 1 to 64 letters, digits, - or _" })
-  return yield* makeGraphAddress(setup)
+  const address = yield* makeGraphAddress(setup)
+  const placement = { parameters: setup.parameters, token: setup.token }
+  const { targetBytesMax } = rules.limits
+  const checked: CheckedGraph = {
+    connection: { address, accessToken, timeoutMs, targetBytesMax, placement },
+    rules,
+    accountId,
+  }
+  return checked
 })
 
-/** The graph over HTTP, paced, with its rules; all but the journal. */
-export const graphLayer = (setup: GraphSetup): Layer.Layer<MediaGraphPort | pacing.GraphPacing, InvalidMediaSetup> => {
-  const graph = Layer.unwrap(
-    Effect.map(checkGraphSetup(setup), (address) =>
-      httpGraph.layer({
-        address,
-        accessToken: setup.accessToken,
-        timeoutMs: setup.timeoutMs,
-        targetBytesMax: setup.rules.limits.targetBytesMax,
-        placement: { parameters: setup.parameters, token: setup.token },
-      }),
-    ),
-  )
-  return Layer.mergeAll(graph, pacing.layer, Layer.succeed(MediaPolicy, setup.rules))
-}
-
-/** Everything the media use cases need, over HTTP. */
-export const mediaLayer = (
-  setup: GraphSetup,
-  journal: Layer.Layer<PublishJournal, StoreUnavailable>,
-): Layer.Layer<MediaServices, StoreUnavailable | InvalidMediaSetup> => Layer.merge(graphLayer(setup), journal)
+/** The graph over HTTP, paced, with its rules: everything the media use cases need except the journal. */
+export const graphLayer = ({ connection, rules }: CheckedGraph): Layer.Layer<Exclude<MediaServices, PublishJournal>> =>
+  Layer.mergeAll(httpGraph.layer(connection), pacing.layer, Layer.succeed(MediaPolicy, rules))

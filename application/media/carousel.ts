@@ -25,10 +25,10 @@ export type CarouselResult =
     }
   | { readonly state: "still-processing"; readonly items: ReadonlyArray<CreatedItem> }
 
-/** Failures every other unit would meet too: no further one is started. */
+/** Failures that every other unit would meet too, so no further one is started. */
 const STOPS: ReadonlySet<FailureKind> = new Set(["Throttled", "Blocked", "TokenInvalid", "Permission", "DailyQuota"])
 
-/** The container a unit is created as. */
+/** The container of a unit: the same medium, marked as a carousel item. */
 export const containerOf = (item: Exclude<CarouselItem, { kind: "existing" }>): Container =>
   item.kind === "image" ? { ...item, isCarouselItem: true } : { ...item, isCarouselItem: true }
 
@@ -47,11 +47,11 @@ const incomplete = (fates: ReadonlyArray<Fate>): CarouselIncomplete =>
   })
 
 /**
- * Creates the units of a carousel side by side, in any order, reported in theirs.
+ * Creates the units of a carousel, several at a time, and reports them in the order of the carousel.
  *
  * @param known containers that exist for a unit
  * @param onCreated told of every new container at once, before anything else happens to it
- * @fails {CarouselIncomplete} when any unit failed; running ones are let finish and are reported
+ * @fails {CarouselIncomplete} when any unit failed; creations that were running then are finished and reported
  */
 export const createItems = Effect.fnUntraced(function* <E, R>(
   accountId: string,
@@ -93,7 +93,7 @@ export const itemsReady = Effect.fnUntraced(function* (
 ) {
   const { childConcurrency } = yield* MediaPolicy
   const looks = yield* Effect.forEach(
-    // Pictures are ready at once; of an existing unit nobody knows what it is.
+    // Pictures are ready at once. An existing unit is looked at too, because it may be a video.
     created.filter(({ index }) => items[index]?.kind !== "image"),
     (item) => Effect.map(Effect.result(waitUntilReady(item.containerId, options)), (result) => ({ item, result })),
     { concurrency: childConcurrency },

@@ -4,16 +4,16 @@ import type { GraphAnswer } from "../../domain/media/media_graph_port.ts"
 import { MediaPolicy } from "../../domain/media/policy.ts"
 import { paceAfter, type Usage } from "../../domain/media/usage.ts"
 
-/** Gates remembered at the same time; accounts come from callers, so the number must have an end. */
+/** Most pauses that are remembered at the same time. Account ids come from callers, so there must be a limit. */
 const GATES_MAX = 1000
 
-/** The app's own gate; accounts have theirs. */
+/** The key of the pause that holds for every account of the app; the others are account ids. */
 const APP = ""
 
 /** A pause when the platform says "too many calls" and not for how long. */
 const THROTTLED_MS = 60_000
 
-/** Codes of the account's own limits; the others are the app's. */
+/** True for the error codes of an account's own limits (800xx); the other limits are the app's. */
 const isAccountLimit = (code: number | undefined): boolean => code !== undefined && code >= 80_000 && code < 80_100
 
 /**
@@ -30,6 +30,7 @@ export class GraphPacing extends Context.Service<
      * @fails {GraphFailure} of kind Throttled, nothing sent, when the wait would be longer than the policy's `pauseMaxMs`
      */
     readonly admit: (accountId: string, operation: GraphOperation) => Effect.Effect<void, GraphFailure>
+    /** Learns from an answer, or from a failure, how long to pause. `accountId` is empty for calls of no account. */
     readonly note: (accountId: string, said: { readonly usage?: Usage } | GraphFailure) => Effect.Effect<void>
   }
 >()("portolan/application/media/GraphPacing") {}
@@ -64,14 +65,19 @@ export const layer: Layer.Layer<GraphPacing> = Layer.sync(GraphPacing, () => {
       const { appPercent, accountPercent, regainMs } = said.usage ?? {}
       close(APP, nowMs, paceAfter(appPercent, regainMs))
       close(accountId, nowMs, paceAfter(accountPercent, regainMs))
-      // A failure without a status was never answered: our own refusal, or a lost connection.
+      // A failure without a status did not come from the graph: it is our own refusal, or a lost connection.
       if (said instanceof GraphFailure && said.kind === "Throttled" && said.status !== undefined)
         close(isAccountLimit(said.graphCode) ? accountId : APP, nowMs, said.retryAfterMs ?? THROTTLED_MS)
     }),
   })
 })
 
-/** One call within the budget. */
+/**
+ * One call within the budget, and its value.
+ *
+ * @param accountId the account whose budget counts, or empty for a call of no account
+ * @fails {GraphFailure} of kind Throttled, nothing sent, as {@link GraphPacing} says
+ */
 export const paced = Effect.fnUntraced(function* <A, E, R>(
   accountId: string,
   operation: GraphOperation,

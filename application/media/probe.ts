@@ -2,12 +2,12 @@ import { Effect, Result } from "effect"
 import type { Container } from "../../domain/media/container.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
 import type { GraphFailure } from "../../domain/media/graph_failure.ts"
-import { MediaGraphPort, type ProbeAnswer, type ProbeCall } from "../../domain/media/media_graph_port.ts"
-import { parametersOf } from "../../domain/media/parameters.ts"
+import { GraphProbe, type ProbeQuestion } from "../../domain/media/graph_probe.ts"
 import { GraphPacing } from "./graph_pacing.ts"
 
 /** What the platform's documents leave open, and what the graph answered. */
 export interface ProbeResult {
+  /** Begins with its number in README's list of open questions. */
   readonly question: string
   readonly outcome: "accepted" | "refused" | "not asked" | "no answer"
   readonly answer: string
@@ -19,25 +19,28 @@ export interface ProbeFiles {
   readonly videoUrl: string | undefined
 }
 
-const describe = ({ status, kind, graphCode, subcode, id, text }: ProbeAnswer): string => {
-  const code = graphCode === undefined ? "" : ` code ${graphCode}${subcode === undefined ? "" : `/${subcode}`}`
-  const more = id === undefined ? (text === undefined ? "" : `: ${text}`) : ` id ${id}`
-  return `${status} ${kind}${code}${more}`
-}
-
 const notAsked = (question: string, answer: string): ProbeResult => ({ question, outcome: "not asked", answer })
 
-const seen = (question: string, result: Result.Result<ProbeAnswer, GraphFailure>): ProbeResult =>
-  Result.isFailure(result)
-    ? { question, outcome: "no answer", answer: result.failure.message }
-    : {
-        question,
-        outcome: result.success.kind === "Accepted" ? "accepted" : "refused",
-        answer: describe(result.success),
-      }
+type Answer = Result.Result<string | undefined, GraphFailure>
 
-/** Bytes a padded question's target is made long by; between them lies the limit of the host. */
+const seen = (question: string, answer: Answer): ProbeResult => {
+  if (Result.isSuccess(answer)) {
+    const id = answer.success === undefined ? "" : ` id ${answer.success}`
+    return { question, outcome: "accepted", answer: `200 Accepted${id}` }
+  }
+  const { status, kind, graphCode, subcode, text, message } = answer.failure
+  if (status === undefined) return { question, outcome: "no answer", answer: message }
+  const code = graphCode === undefined ? "" : ` code ${graphCode}${subcode === undefined ? "" : `/${subcode}`}`
+  return { question, outcome: "refused", answer: `${status} ${kind}${code}${text === undefined ? "" : `: ${text}`}` }
+}
+
+/** Lengths of the padded read, bytes; the limit of the host lies between two of them. */
 const PADDINGS = [4_000, 8_000, 16_000, 32_000]
+
+const CAPTIONS = [
+  ["2,200 emoji (4,400 UTF-16 units)", "😀".repeat(2200)],
+  ["1,100 emoji and a mark (2,201 UTF-16 units)", `${"😀".repeat(1100)}.`],
+] as const
 
 /** Not asked: each would publish, or provoke the rate limit, on the caller's account. */
 const HARMFUL: ReadonlyArray<ProbeResult> = [
@@ -46,38 +49,41 @@ const HARMFUL: ReadonlyArray<ProbeResult> = [
   notAsked("9 80002 with status 400 or 403", "would exhaust the rate limit"),
 ]
 
+const numberOf = ({ question }: ProbeResult): number => Number.parseInt(question, 10)
+
 /**
  * Asks the graph what nobody has written down, with harmless calls only: containers nobody sees, and reads.
  *
  * @param files public files to make containers of
+ * @fails {InvalidMedia} when the account id cannot be one; whatever the graph answers is a result
  */
-export const probeGraph = Effect.fn("probeGraph")(function* (accountId: string, files: ProbeFiles) {
+export const probeGraph = Effect.fn("probeGraph")(function* (accountId: string, { imageUrl, videoUrl }: ProbeFiles) {
   yield* checkIds({ accountId })
-  const graph = yield* MediaGraphPort
+  const probe = yield* GraphProbe
   const pacing = yield* GraphPacing
-  const ask = (call: ProbeCall) => Effect.result(Effect.andThen(pacing.admit(accountId, "probe"), graph.probe(call)))
-  const create = (container: Container) =>
-    ask({ method: "POST", path: `${accountId}/media`, parameters: parametersOf(container) })
-  const idOf = (result: Result.Result<ProbeAnswer, GraphFailure>): string | undefined =>
-    Result.isSuccess(result) ? result.success.id : undefined
+  const ask = (question: ProbeQuestion) =>
+    Effect.result(Effect.andThen(pacing.admit(accountId, "probe"), probe.ask(accountId, question)))
+  const create = (container: Container) => ask({ ask: "create", container })
   const results: Array<ProbeResult> = []
 
-  const { imageUrl, videoUrl } = files
   const items: Array<string> = []
   if (imageUrl !== undefined)
     for (let count = 0; count < 11; count++) {
-      const id = idOf(yield* create({ kind: "image", imageUrl, isCarouselItem: true }))
-      if (id === undefined) break
-      items.push(id)
+      const made = yield* create({ kind: "image", imageUrl, isCarouselItem: true })
+      if (Result.isFailure(made) || made.success === undefined) break
+      items.push(made.success)
     }
   const carousel = (children: ReadonlyArray<string>) => create({ kind: "carousel", children: [...children] })
   const reuse = "1 children used by a second parent"
   const many = "4 eleven children"
-  if (items.length < 2) results.push(notAsked(reuse, "needs --image-url"), notAsked(many, "needs --image-url"))
+  const batch = "7 the state of two containers in one call"
+  if (items.length < 2) results.push(...[reuse, many, batch].map((question) => notAsked(question, "needs --image-url")))
   else {
-    yield* carousel(items.slice(0, 2))
-    results.push(seen(reuse, yield* carousel(items.slice(0, 2))))
+    const pair = items.slice(0, 2)
+    yield* carousel(pair)
+    results.push(seen(reuse, yield* carousel(pair)))
     results.push(items.length < 11 ? notAsked(many, "not all items were created") : seen(many, yield* carousel(items)))
+    results.push(seen(batch, yield* ask({ ask: "states", containerIds: pair })))
   }
 
   const standalone = "3 a standalone VIDEO at creation"
@@ -87,10 +93,7 @@ export const probeGraph = Effect.fn("probeGraph")(function* (accountId: string, 
       : seen(standalone, yield* create({ kind: "video", videoUrl })),
   )
 
-  for (const [name, caption] of [
-    ["2,200 emoji (4,400 UTF-16 units)", "😀".repeat(2200)],
-    ["1,100 emoji and a mark (2,201 UTF-16 units)", `${"😀".repeat(1100)}.`],
-  ] as const) {
+  for (const [name, caption] of CAPTIONS) {
     const question = `5 a caption of ${name}`
     results.push(
       imageUrl === undefined
@@ -99,31 +102,8 @@ export const probeGraph = Effect.fn("probeGraph")(function* (accountId: string, 
     )
   }
 
-  for (const bytes of PADDINGS) {
-    const parameters = [["fields", "id"] as const, ["padding", "x".repeat(bytes)] as const]
-    results.push(
-      seen(`6 a request target of ${bytes} bytes`, yield* ask({ method: "GET", path: accountId, parameters })),
-    )
-  }
+  for (const paddingBytes of PADDINGS)
+    results.push(seen(`6 a request target of ${paddingBytes} bytes`, yield* ask({ ask: "long-read", paddingBytes })))
 
-  const batch = "7 the state of two containers in one call"
-  const [first, second] = items
-  results.push(
-    first === undefined || second === undefined
-      ? notAsked(batch, "needs --image-url")
-      : seen(
-          batch,
-          yield* ask({
-            method: "GET",
-            path: "",
-            parameters: [
-              ["ids", `${first},${second}`],
-              ["fields", "status_code"],
-            ],
-          }),
-        ),
-  )
-  return [...results, ...HARMFUL].sort(
-    (left, right) => Number.parseInt(left.question, 10) - Number.parseInt(right.question, 10),
-  )
+  return [...results, ...HARMFUL].sort((left, right) => numberOf(left) - numberOf(right))
 })

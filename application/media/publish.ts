@@ -1,6 +1,12 @@
 import { Clock, Effect, Result } from "effect"
 import type { MediaKind } from "../../domain/media/container.ts"
-import { InvalidMedia, OutcomeUnknown, type PublishBusy, QuotaExhausted } from "../../domain/media/errors.ts"
+import {
+  type InvalidMedia,
+  invalidMedia,
+  OutcomeUnknown,
+  type PublishBusy,
+  QuotaExhausted,
+} from "../../domain/media/errors.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
 import type { GraphFailure } from "../../domain/media/graph_failure.ts"
 import { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
@@ -25,6 +31,7 @@ export type PublishResult =
   /** Without an id while the units of a carousel are not ready for their parent. */
   | { readonly state: "still-processing"; readonly containerId: string | undefined }
 
+/** How to publish, beside how to wait. */
 export interface PublishOptions extends WaitOptions {
   /** Publish what the platform is known to refuse: a video that is no reel. */
   readonly force?: boolean
@@ -34,22 +41,24 @@ export interface PublishOptions extends WaitOptions {
 const LATER_TRIES = 5
 const LATER_PAUSE_MS = 5_000
 
-/** Posts leave the rolling period one by one; an hour is a fair time to look again. */
+/** Time after which to look at a used-up quota again, ms. It is free again post by post, each 24 hours after it was made. */
 const QUOTA_RETRY_MS = 3_600_000
 
-/** Refuses what the platform accepts as a container and refuses as a post. */
+/**
+ * Refuses a kind that the platform accepts as a container and refuses as a post.
+ *
+ * @param kind what the container holds, when it is known
+ * @param force let the platform decide
+ * @fails {InvalidMedia} for a video that is no reel
+ */
 export const checkPublishable = (kind: MediaKind | undefined, force: boolean | undefined) =>
   kind === "video" && force !== true
     ? Effect.fail(
-        new InvalidMedia({
-          issues: [
-            {
-              pointer: "/kind",
-              rule: "standalone-video",
-              message: "a video is published as a reel: create a reel with shareToFeed true",
-            },
-          ],
-        }),
+        invalidMedia(
+          "/kind",
+          "standalone-video",
+          "a video is published as a reel: create a reel with shareToFeed true",
+        ),
       )
     : Effect.void
 
@@ -67,7 +76,7 @@ export const checkQuota = Effect.fnUntraced(function* (accountId: string) {
     return yield* new QuotaExhausted({ used, total, retryAfterMs: QUOTA_RETRY_MS })
 })
 
-/** What comes before a publish call: the end of the matter, or the call's number for this container. */
+/** What comes before a publish call: a result that needs no call, or the call's number for this container. */
 type Next = { readonly done: PublishResult } | { readonly sends: number }
 
 type HeldFailure = GraphFailure | InvalidMedia | OutcomeUnknown | PublishBusy | StoreUnavailable
@@ -80,7 +89,7 @@ const published = (containerId: string, mediaId: string | undefined): Progress =
   mediaId,
 })
 
-/** Once the post exists, a journal that cannot be written is no reason to say otherwise: the next run finds it out. */
+/** Records a post that exists. A journal that cannot be written is logged only: the next run finds the post by looking. */
 const recordPublished = (session: PublishSession, containerId: string, mediaId: string | undefined) =>
   session
     .update(() => ({ progress: published(containerId, mediaId) }))
@@ -99,9 +108,9 @@ type Sent =
   | { readonly failure: GraphFailure; readonly again: "later" | "look" | "no" }
 
 /**
- * The one place that makes a post: intent, call and outcome as one piece that nobody interrupts.
- *
- * A crash inside leaves the intent behind, and the next run looks before it does anything.
+ * Makes the publish call, the only place that does. Writing the intent, the call and writing its outcome are one piece
+ * that cannot be interrupted. A crash inside leaves the intent in the journal, and the next run then looks at the
+ * container before it does anything.
  */
 const sendPublish = Effect.fnUntraced(function* (session: PublishSession, containerId: string, sends: number) {
   const graph = yield* MediaGraphPort
@@ -110,7 +119,7 @@ const sendPublish = Effect.fnUntraced(function* (session: PublishSession, contai
   yield* pacing.admit(accountId, "publish")
   const sinceMs = yield* Clock.currentTimeMillis
   const intended = (lookOnly: boolean): Progress => ({ state: "intended", containerId, sends, sinceMs, lookOnly })
-  // A refusal of this call says nothing about an earlier one whose answer was lost.
+  // After a refusal the state before this call is written back: an earlier call whose answer was lost stays in doubt.
   const before = session.entry().progress
   const piece = Effect.gen(function* (): Effect.fn.Return<Sent, Effect.Error<ReturnType<PublishSession["update"]>>> {
     yield* session.update(() => ({ progress: intended(false) }))
@@ -164,7 +173,7 @@ const reconcile = Effect.fnUntraced(function* (
   }
 })
 
-/** Brings a container whose publish call was never made to that call. */
+/** Waits until a container for which no publish call was made can be published. */
 const whenReady = Effect.fnUntraced(function* (
   session: PublishSession,
   containerId: string,
@@ -172,7 +181,7 @@ const whenReady = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Next, GraphFailure | InvalidMedia, MediaGraphPort | GraphPacing> {
   const onLook: WaitOptions["onLook"] = (look) =>
     Effect.andThen(
-      // Waiting is work: the hold goes on. A lost hold shows at the next step, which is not made then.
+      // Each look prolongs the hold. Losing the hold does not end the wait: the next step of the post fails with it.
       Effect.ignore(session.update(() => ({}))),
       options.onLook?.(look) ?? Effect.void,
     )

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
+import { isObject } from "../../domain/json_object.ts"
 import type { CarouselItem, CarouselPost, Container } from "../../domain/media/container.ts"
-import { fingerprint } from "../../domain/media/encoding.ts"
-import { InvalidMedia, type MediaIssue } from "../../domain/media/errors.ts"
+import { invalidMedia, type MediaIssue } from "../../domain/media/errors.ts"
 import { checkIds } from "../../domain/media/graph_address.ts"
 import { GraphFailure } from "../../domain/media/graph_failure.ts"
 import { fileIdentity } from "../../domain/media/media_url.ts"
@@ -24,40 +24,34 @@ export interface PostRequest {
 }
 
 /** A checked post: one container, or a carousel of units. */
-type Checked =
+type CheckedPost =
   | { readonly is: "single"; readonly container: Container }
   | { readonly is: "carousel"; readonly carousel: CarouselPost }
 
 const KEY = /^[\x21-\x7e]{1,200}$/
 
-const issue = (pointer: string, rule: string, message: string) =>
-  Effect.fail(new InvalidMedia({ issues: [{ pointer, rule, message }] }))
-
-const isCarousel = (post: unknown): post is { readonly kind: "carousel" } =>
-  typeof post === "object" && post !== null && "kind" in post && post.kind === "carousel"
-
 const check = Effect.fnUntraced(function* ({ key, post }: PostRequest, force: boolean | undefined) {
   if (typeof key !== "string" || !KEY.test(key))
-    return yield* issue("/key", "key", "must be 1 to 200 printable ASCII characters without blanks")
+    return yield* invalidMedia("/key", "key", "must be 1 to 200 printable ASCII characters without blanks")
   const rules = yield* MediaPolicy
   const nowMs = yield* Clock.currentTimeMillis
-  if (isCarousel(post)) {
+  if (isObject(post) && post["kind"] === "carousel") {
     const { kind: _carousel, ...rest } = post
     const { value, warnings } = yield* checkCarouselPost(rest, rules, nowMs)
-    const carousel: Checked = { is: "carousel", carousel: value }
+    const carousel: CheckedPost = { is: "carousel", carousel: value }
     return { key, post: carousel, warnings }
   }
   const { value, warnings } = yield* checkContainer(post, rules, nowMs)
   if ("isCarouselItem" in value && value.isCarouselItem === true)
-    return yield* issue("/isCarouselItem", "item-alone", "a carousel item is not a post")
+    return yield* invalidMedia("/isCarouselItem", "item-alone", "a carousel item is not a post")
   yield* checkPublishable(value.kind, force)
-  const single: Checked = { is: "single", container: value }
+  const single: CheckedPost = { is: "single", container: value }
   return { key, post: single, warnings }
 })
 
-/** Of what the container is made from; the same file signed anew is the same file. */
-const fingerprintOf = (container: Container): string =>
-  fingerprint(
+/** The fingerprint of a container's description. A file whose address was signed anew counts as the same file. */
+const fingerprintOf = (session: PublishSession, container: Container): string =>
+  session.fingerprint(
     JSON.stringify(
       parametersOf(container).map(([name, value]) => [name, name.endsWith("_url") ? fileIdentity(value) : value]),
     ),
@@ -74,7 +68,7 @@ const usable = (slot: Slot | undefined, wanted: string, nowMs: number): string |
 
 const keep = Effect.fnUntraced(function* (session: PublishSession, name: string, containerId: string, made: Container) {
   const createdAtMs = yield* Clock.currentTimeMillis
-  const slot: Slot = { containerId, createdAtMs, fingerprint: fingerprintOf(made) }
+  const slot: Slot = { containerId, createdAtMs, fingerprint: fingerprintOf(session, made) }
   yield* session.update(({ slots }) => ({ slots: { ...slots, [name]: slot } }))
 })
 
@@ -87,7 +81,9 @@ const forget = (session: PublishSession, gone: (name: string, slot: Slot) => boo
 const units = Effect.fnUntraced(function* (session: PublishSession, post: CarouselPost, options: PublishOptions) {
   const nowMs = yield* Clock.currentTimeMillis
   const known = (item: CarouselItem, index: number) =>
-    item.kind === "existing" ? undefined : usable(session.entry().slots[index], fingerprintOf(containerOf(item)), nowMs)
+    item.kind === "existing"
+      ? undefined
+      : usable(session.entry().slots[index], fingerprintOf(session, containerOf(item)), nowMs)
   const items = yield* createItems(session.entry().accountId, post.items, known, ({ index, containerId }) => {
     const item = post.items[index]
     return item === undefined || item.kind === "existing"
@@ -104,19 +100,19 @@ const units = Effect.fnUntraced(function* (session: PublishSession, post: Carous
 })
 
 /** The container to publish, made or found again; `undefined` while a unit is still being processed. */
-const prepared = Effect.fnUntraced(function* (session: PublishSession, post: Checked, options: PublishOptions) {
+const prepared = Effect.fnUntraced(function* (session: PublishSession, post: CheckedPost, options: PublishOptions) {
   const items = post.is === "carousel" ? yield* units(session, post.carousel, options) : []
   if (items === undefined) return undefined
   const container = post.is === "carousel" ? parentOf(post.carousel, items) : post.container
   const nowMs = yield* Clock.currentTimeMillis
-  const known = usable(session.entry().slots[PARENT], fingerprintOf(container), nowMs)
+  const known = usable(session.entry().slots[PARENT], fingerprintOf(session, container), nowMs)
   if (known !== undefined) return known
   const containerId = yield* sendCreation(session.entry().accountId, container)
   yield* keep(session, PARENT, containerId, container)
   return containerId
 })
 
-/** Processing faults the platform recovers from with a new container. */
+/** The error number of processing faults that a new container of the same media may not have. */
 const PASSING_SUBCODE = 2207082
 
 const isRenewable = (failure: unknown): failure is GraphFailure =>
@@ -124,7 +120,7 @@ const isRenewable = (failure: unknown): failure is GraphFailure =>
 
 const PUBLISHING: PublishResult = { state: "still-processing", containerId: undefined }
 
-const run = Effect.fnUntraced(function* (session: PublishSession, post: Checked, options: PublishOptions) {
+const run = Effect.fnUntraced(function* (session: PublishSession, post: CheckedPost, options: PublishOptions) {
   const attempt = Effect.gen(function* () {
     const { progress } = session.entry()
     if (progress.state !== "preparing") return yield* publishHeld(session, progress.containerId, options)
@@ -132,7 +128,7 @@ const run = Effect.fnUntraced(function* (session: PublishSession, post: Checked,
     const containerId = yield* prepared(session, post, options)
     return containerId === undefined ? PUBLISHING : yield* publishHeld(session, containerId, options)
   })
-  // Only while certainly nothing was sent: what may be a post is never made anew.
+  // A new container is made only while no publish call was sent: a call that was sent may have made a post.
   const renewable = (failure: unknown) => isRenewable(failure) && session.entry().progress.state === "preparing"
   return yield* attempt.pipe(
     Effect.catchIf(renewable, () =>

@@ -1,5 +1,5 @@
 import { Clock, Effect, Random, Semaphore } from "effect"
-import { InvalidMedia, PublishBusy } from "../../domain/media/errors.ts"
+import { invalidMedia, PublishBusy } from "../../domain/media/errors.ts"
 import { type PublishEntry, PublishJournal } from "../../domain/media/publish_journal.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
@@ -11,7 +11,10 @@ const BUSY_LOOK_MS = 5_000
 
 /** The work on one post while this run holds it. */
 export interface PublishSession {
+  /** The journal's entry after the last step. */
   readonly entry: () => PublishEntry
+  /** What the journal keeps instead of a description, as `PublishJournal` says. */
+  readonly fingerprint: (description: string) => string
   /**
    * Writes the next step and prolongs the hold. Steps of one run never overlap.
    *
@@ -40,10 +43,7 @@ const claim = Effect.fnUntraced(function* (key: string, accountId: string, waitM
     const nowMs = yield* Clock.currentTimeMillis
     const entry = stored?.entry ?? fresh(key, accountId)
     const heldMs = (entry.lease?.untilMs ?? 0) - nowMs
-    if (entry.accountId !== accountId)
-      return yield* new InvalidMedia({
-        issues: [{ pointer: "/key", rule: "key", message: "names a post of another account" }],
-      })
+    if (entry.accountId !== accountId) return yield* invalidMedia("/key", "key", "names a post of another account")
     if (heldMs <= 0) {
       const mine = { ...entry, lease: { owner, untilMs: nowMs + LEASE_MS } }
       const version = stored?.version ?? 0
@@ -75,7 +75,7 @@ export const withPublishSession = Effect.fnUntraced(function* <A, E, R>(
 
   const write = Effect.fnUntraced(function* (next: PublishEntry) {
     if (!(yield* journal.put(next, version))) {
-      // A write of ours whose answer was lost still carries our name; anything else is another run's.
+      // The entry still names this run when an earlier write of this run was stored and its answer was lost.
       const stored = yield* journal.find(hold.key)
       const ours = stored !== undefined && stored.entry.lease?.owner === owner
       if (!ours || !(yield* journal.put(next, stored.version)))
@@ -88,6 +88,7 @@ export const withPublishSession = Effect.fnUntraced(function* <A, E, R>(
 
   const session: PublishSession = {
     entry: () => entry,
+    fingerprint: journal.fingerprint,
     update: (change) =>
       oneByOne.withPermits(1)(
         Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
@@ -95,7 +96,7 @@ export const withPublishSession = Effect.fnUntraced(function* <A, E, R>(
         ),
       ),
   }
-  // Whoever lost the hold has nothing to release, and a store that is away ends it by time.
+  // A failed release needs no cure: the hold was taken over already, or it ends by time.
   const release = Effect.suspend(() => write({ ...entry, lease: undefined })).pipe(
     Effect.catch((failure) =>
       Effect.logDebug("The hold on a post ends by time").pipe(Effect.annotateLogs({ code: failure.code })),

@@ -1,4 +1,4 @@
-import { Effect, Random, Result } from "effect"
+import { Effect, Random, Schedule } from "effect"
 import { GraphFailure, type GraphOperation } from "../../domain/media/graph_failure.ts"
 import type { GraphAnswer } from "../../domain/media/media_graph_port.ts"
 import { MediaPolicy } from "../../domain/media/policy.ts"
@@ -8,24 +8,29 @@ import { paced } from "./graph_pacing.ts"
 /** Share of a pause that chance adds, so that many callers do not come back together. */
 const JITTER = 0.25
 
+/** Repeats while the last failure allows it. A pause the graph named is kept as it is; one of ours is prolonged by chance. */
+const asFailuresAllow = (pauseMaxMs: number) =>
+  Schedule.forever.pipe(
+    Schedule.setInputType<unknown>(),
+    Schedule.map(({ input, attempt }) => (input instanceof GraphFailure ? retryPause(input, attempt) : undefined)),
+    Schedule.while(({ output: pauseMs }) => pauseMs !== undefined && pauseMs <= pauseMaxMs),
+    Schedule.addDelay(({ output: pauseMs = 0, input }) =>
+      input instanceof GraphFailure && input.retryAfterMs !== undefined
+        ? Effect.succeed(pauseMs)
+        : Effect.map(Random.next, (chance) => pauseMs * (1 + JITTER * chance)),
+    ),
+  )
+
 /**
  * A call that may be repeated without harm (a creation, a read), repeated where its failure allows it. Never a publish.
  *
  * @fails {GraphFailure} when the failure must not be repeated, came too often, or asks for a longer pause than allowed
  */
-export const repeatable = Effect.fnUntraced(function* <A, E, R>(
+export const repeatable = <A, E, R>(
   accountId: string,
   operation: Exclude<GraphOperation, "publish">,
   call: Effect.Effect<GraphAnswer<A>, E | GraphFailure, R>,
-) {
-  const { pauseMaxMs } = yield* MediaPolicy
-  for (let count = 1; ; count++) {
-    const result = yield* Effect.result(paced(accountId, operation, call))
-    if (Result.isSuccess(result)) return result.success
-    const { failure } = result
-    const pauseMs = failure instanceof GraphFailure ? retryPause(failure, count) : undefined
-    if (pauseMs === undefined || pauseMs > pauseMaxMs) return yield* Effect.fail(failure)
-    const told = failure instanceof GraphFailure && failure.retryAfterMs !== undefined
-    yield* Effect.sleep(told ? pauseMs : pauseMs * (1 + JITTER * (yield* Random.next)))
-  }
-})
+) =>
+  Effect.flatMap(MediaPolicy, ({ pauseMaxMs }) =>
+    Effect.retry(paced(accountId, operation, call), asFailuresAllow(pauseMaxMs)),
+  )

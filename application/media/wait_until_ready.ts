@@ -8,12 +8,17 @@ import { containerStatus } from "./containers.ts"
 export interface Look {
   readonly containerId: string
   readonly state: ContainerState
+  /** Number of the look, from 1. */
   readonly look: number
+  /** Time since waiting began, ms. */
   readonly elapsedMs: number
 }
 
+/** How to wait for a container. */
 export interface WaitOptions {
+  /** How long and how often to look; the defaults hold for what is left out. */
   readonly waiting?: Partial<Waiting>
+  /** Told of every look. */
   readonly onLook?: (look: Look) => Effect.Effect<void>
 }
 
@@ -21,6 +26,7 @@ export interface WaitOptions {
 export type WaitResult = {
   readonly state: "ready" | "published" | "still-processing"
   readonly containerId: string
+  /** Milliseconds from the first look to the last. */
   readonly waitedMs: number
 }
 
@@ -40,9 +46,11 @@ export const waitUntilReady = Effect.fn("waitUntilReady")(function* (containerId
     const status = yield* containerStatus(containerId)
     const elapsedMs = (yield* Clock.currentTimeMillis) - startedAt
     if (options.onLook !== undefined) yield* options.onLook({ containerId, state: status.state, look, elapsedMs })
-    const decision = decidePoll(status, { look, elapsedMs, waiting })
+    const decision = decidePoll(status.state, { look, elapsedMs, waiting })
     const ended = (state: WaitResult["state"]): WaitResult => ({ state, containerId, waitedMs: elapsedMs })
-    const text = status.detail === undefined ? {} : { text: status.detail }
+    const { subcode, detail: text } = status
+    const failed = (kind: "MediaRejected" | "ContainerGone") =>
+      new GraphFailure({ kind, operation: "status", applied: "no", subcode, text })
     switch (decision.next) {
       case "ready":
         return ended("ready")
@@ -50,18 +58,10 @@ export const waitUntilReady = Effect.fn("waitUntilReady")(function* (containerId
         return ended("published")
       case "give-back":
         return ended("still-processing")
-      case "failed": {
-        const subcode = decision.subcode === undefined ? {} : { subcode: decision.subcode }
-        return yield* new GraphFailure({
-          kind: "MediaRejected",
-          operation: "status",
-          applied: "no",
-          ...subcode,
-          ...text,
-        })
-      }
+      case "failed":
+        return yield* failed("MediaRejected")
       case "expired":
-        return yield* new GraphFailure({ kind: "ContainerGone", operation: "status", applied: "no", ...text })
+        return yield* failed("ContainerGone")
       case "wait":
         yield* Effect.sleep(decision.pauseMs * (1 - JITTER * (yield* Random.next)))
     }

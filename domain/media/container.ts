@@ -4,12 +4,13 @@ import { type Static, Type } from "typebox"
 export type MediaKind = "image" | "video" | "reel" | "carousel"
 
 const closed = { additionalProperties: false }
+const ID = "^[0-9]{1,32}$"
 
 const mediaUrl = (what: string) =>
   Type.String({ minLength: 1, maxLength: 4096, description: `Public address of ${what}` })
 const share = Type.Number({ minimum: 0, maximum: 1 })
 const caption = Type.Optional(Type.String({ minLength: 1, description: "Text of the post, at most 2200 characters" }))
-const locationId = Type.Optional(Type.String({ pattern: "^[0-9]{1,32}$", description: "Id of a page with a location" }))
+const locationId = Type.Optional(Type.String({ pattern: ID, description: "Id of a page with a location" }))
 const isCarouselItem = Type.Optional(Type.Boolean({ description: "Created as a unit of a carousel" }))
 const thumbOffset = Type.Optional(
   Type.Integer({
@@ -29,24 +30,23 @@ const userTag = Type.Object(
   closed,
 )
 const productTag = Type.Object(
-  { productId: Type.String({ pattern: "^[0-9]{1,32}$" }), x: Type.Optional(share), y: Type.Optional(share) },
+  { productId: Type.String({ pattern: ID }), x: Type.Optional(share), y: Type.Optional(share) },
   closed,
 )
 const userTags = Type.Optional(Type.Array(userTag, { minItems: 1, description: "People shown" }))
 const productTags = Type.Optional(Type.Array(productTag, { minItems: 1, description: "Products shown" }))
 
-// Beyond the seed's table: sent only when given, so that what the seed shows stays byte for byte.
+// Fields the platform knows beyond the seed's table. They are sent only when given, so a request without them is exactly
+// the one the seed shows.
 const altText = Type.Optional(Type.String({ minLength: 1, description: "Alternative text" }))
 const collaborators = Type.Optional(
   Type.Array(Type.String({ pattern: "^@?[A-Za-z0-9._]{1,30}$" }), { minItems: 1, description: "Invited co-authors" }),
 )
 
-const ID = "^[0-9]{1,32}$"
-
 const imageMedia = { imageUrl: mediaUrl("the picture, JPEG"), userTags, productTags }
 const videoMedia = { videoUrl: mediaUrl("the video, MP4 or MOV"), productTags, thumbOffset }
 
-/** One schema per kind. A reel has no `isCarouselItem`, and no kind has two media: such a container cannot be written. */
+/** One schema per kind. A reel has no `isCarouselItem`, and no kind has two media: the types rule such containers out. */
 export const CONTAINER_SCHEMAS = {
   image: Type.Object(
     {
@@ -101,7 +101,7 @@ export const CONTAINER_SCHEMAS = {
   ),
 } as const
 
-/** Units of a carousel made in one go; text and place belong to the carousel, a child's are ignored by the platform. */
+/** Units of a carousel made in one go. They have no text and no place: the platform ignores those of a unit. */
 export const ITEM_SCHEMAS = {
   image: Type.Object(
     { kind: Type.Literal("image"), ...imageMedia, extended: Type.Optional(Type.Object({ altText }, closed)) },
@@ -115,6 +115,7 @@ export const ITEM_SCHEMAS = {
   existing: Type.Object({ kind: Type.Literal("existing"), containerId: Type.String({ pattern: ID }) }, closed),
 } as const
 
+/** A carousel described by its units, 2 to 10 by default. */
 export const CAROUSEL_POST_SCHEMA = Type.Object(
   {
     items: Type.Array(Type.Union(Object.values(ITEM_SCHEMAS)), { description: "Units in display order" }),
@@ -126,12 +127,18 @@ export const CAROUSEL_POST_SCHEMA = Type.Object(
   closed,
 )
 
+/** Somebody in a picture or video. */
 export type UserTag = Readonly<Static<typeof userTag>>
+/** A product in a picture or video. */
 export type ProductTag = Readonly<Static<typeof productTag>>
 
+/** A picture. */
 export type ImageContainer = Readonly<Static<typeof CONTAINER_SCHEMAS.image>>
+/** A video, `media_type=VIDEO`. The platform publishes it as a unit of a carousel only. */
 export type VideoContainer = Readonly<Static<typeof CONTAINER_SCHEMAS.video>>
+/** A video that is published by itself, `media_type=REELS`. */
 export type ReelContainer = Readonly<Static<typeof CONTAINER_SCHEMAS.reel>>
+/** Containers that exist, shown together. */
 export type CarouselContainer = Readonly<Static<typeof CONTAINER_SCHEMAS.carousel>>
 
 /** What a container shall hold. */
@@ -153,8 +160,5 @@ export interface CarouselPost extends Readonly<Omit<Static<typeof CAROUSEL_POST_
 export type Post = ImageContainer | VideoContainer | ReelContainer | ({ readonly kind: "carousel" } & CarouselPost)
 
 /** The addresses a container names. */
-export const mediaUrlsOf = (container: Container | CarouselItem): ReadonlyArray<string> =>
-  ["imageUrl" as const, "videoUrl" as const, "coverUrl" as const].flatMap((field) => {
-    const url = (container as Readonly<Record<string, unknown>>)[field]
-    return typeof url === "string" ? [url] : []
-  })
+export const mediaUrlsOf = (container: Container): ReadonlyArray<string> =>
+  Object.entries(container).flatMap(([name, value]) => (/Url$/.test(name) && typeof value === "string" ? [value] : []))

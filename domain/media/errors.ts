@@ -1,23 +1,24 @@
 import { Data } from "effect"
+import { type Issue, issuesSentence } from "../issue.ts"
 import type { GraphFailure } from "./graph_failure.ts"
 
-/** One broken rule: where (RFC 6901 JSON Pointer), which rule (stable name), and its sentence; never the value. */
-export interface MediaIssue {
-  readonly pointer: string
+/** One broken or doubtful rule of a media request. */
+export interface MediaIssue extends Issue {
+  /** Stable name of the rule, such as `url-scheme`. */
   readonly rule: string
-  readonly message: string
 }
-
-const sentence = (issues: ReadonlyArray<MediaIssue>): string =>
-  issues.map((issue) => `${issue.pointer || "/"} ${issue.message}`).join("; ")
 
 /** The described container, carousel or call breaks rules; nothing was sent. */
 export class InvalidMedia extends Data.TaggedError("InvalidMedia")<{ readonly issues: ReadonlyArray<MediaIssue> }> {
   readonly code = "INVALID_MEDIA"
   override get message(): string {
-    return `Media request breaks ${this.issues.length} rule(s): ${sentence(this.issues)}`
+    return `Media request breaks ${this.issues.length} rule(s): ${issuesSentence(this.issues)}`
   }
 }
+
+/** The error for a request that breaks one rule. */
+export const invalidMedia = (pointer: string, rule: string, message: string): InvalidMedia =>
+  new InvalidMedia({ issues: [{ pointer, rule, message }] })
 
 /** An option that can never work (address, version, token, account); found at setup, nothing was sent. */
 export class InvalidMediaSetup extends Data.TaggedError("InvalidMediaSetup")<{
@@ -30,7 +31,7 @@ export class InvalidMediaSetup extends Data.TaggedError("InvalidMediaSetup")<{
   }
 }
 
-/** The request line would be longer than servers read; nothing was sent. */
+/** The request's path and query would be longer than servers read; nothing was sent. */
 export class RequestTargetTooLong extends Data.TaggedError("RequestTargetTooLong")<{
   readonly bytes: number
   readonly bytesMax: number

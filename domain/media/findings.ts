@@ -1,16 +1,21 @@
+import { memberPointer } from "../issue.ts"
 import type { CarouselPost, Container, ProductTag, UserTag } from "./container.ts"
 import type { MediaIssue } from "./errors.ts"
 import { brokenUrlRule, isPrivateHost, urlValidForMs } from "./media_url.ts"
 import type { MediaRules } from "./policy.ts"
 
-/** Rules a schema cannot say. */
+/** What checks beyond the schemas found. */
 export interface Findings {
+  /** Broken rules: nothing may be sent. */
   readonly issues: ReadonlyArray<MediaIssue>
+  /** Doubtful rules: the request is sent, and the caller is told. */
   readonly warnings: ReadonlyArray<MediaIssue>
 }
 
+/** Nothing was found. */
 export const none: Findings = { issues: [], warnings: [] }
 
+/** A presigned address that ends sooner brings a warning, ms. */
 const PRESIGNED_MIN_MS = 3_600_000
 
 const refused = (pointer: string, rule: string, message: string): Findings => ({
@@ -41,7 +46,7 @@ const urlFindings = (pointer: string, url: string, rules: MediaRules, nowMs: num
 const codePoints = (text: string): number => [...text].length
 const matches = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
-// The platform does not say what it counts: the same marks the eye counts are counted, and only a warning follows.
+// The platform does not document what it counts as a hashtag or a mention, so these counts only lead to a warning.
 const HASHTAG = /(?<![\p{L}\p{N}_&])#[\p{L}\p{N}_]+/gu
 const MENTION = /(?<![\w.])@[A-Za-z0-9._]{1,30}/g
 
@@ -114,12 +119,12 @@ const countFindings = (count: number, pointer: string, { limits }: MediaRules): 
 const repeated = (ids: ReadonlyArray<string>, pointer: string): Findings =>
   new Set(ids).size < ids.length ? doubtful(pointer, "children-repeated", "names a container twice") : none
 
-/** A text JavaScript can hold and UTF-8 cannot. */
+/** Refuses texts with a lone surrogate: JavaScript can hold them, UTF-8 cannot. Goes through every member. */
 const brokenText = (value: unknown, pointer: string): Findings => {
   if (typeof value === "string")
     return value.isWellFormed() ? none : refused(pointer, "text", "must be well-formed Unicode (a lone surrogate)")
   if (typeof value !== "object" || value === null) return none
-  return all(Object.entries(value).map(([name, inner]) => brokenText(inner, `${pointer}/${name}`)))
+  return all(Object.entries(value).map(([name, inner]) => brokenText(inner, memberPointer(pointer, name))))
 }
 
 type Media = Exclude<Container, { kind: "carousel" }> | Exclude<CarouselPost["items"][number], { kind: "existing" }>
@@ -170,7 +175,11 @@ const placementFindings = (container: Container): Findings => {
   return none
 }
 
-/** Rules of a well-shaped container. */
+/**
+ * Checks the rules a schema cannot say, of a container its schema accepts.
+ *
+ * @param nowMs the present, milliseconds since the epoch (presigned addresses end)
+ */
 export const containerFindings = (container: Container, rules: MediaRules, nowMs: number): Findings => {
   const text = brokenText(container, "")
   if (text.issues.length > 0) return text
@@ -188,7 +197,7 @@ export const containerFindings = (container: Container, rules: MediaRules, nowMs
   ])
 }
 
-/** Rules of a well-shaped carousel described by its units. */
+/** Checks the same of a carousel described by its units, pointers of a unit starting at `/items/<index>`. */
 export const carouselPostFindings = (post: CarouselPost, rules: MediaRules, nowMs: number): Findings => {
   const text = brokenText(post, "")
   if (text.issues.length > 0) return text

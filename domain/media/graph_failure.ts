@@ -4,7 +4,7 @@ import type { Usage } from "./usage.ts"
 /** What was asked of the graph; some answers mean different things for different questions. */
 export type GraphOperation = "create" | "status" | "publish" | "limit" | "app-token" | "probe"
 
-/** The classes of failure; each has its own cure. `Network` never left or lost its answer, the others were answered. */
+/** The classes of failure, each with its own cure. After `Network` no answer arrived; all others are answers. */
 export type FailureKind =
   | "Blocked"
   | "DailyQuota"
@@ -41,6 +41,7 @@ const ADVICE: Readonly<Record<FailureKind, string>> = {
   Network: "no usable answer arrived",
 }
 
+/** `DailyQuota` as `DAILY_QUOTA`. */
 const snake = (kind: FailureKind): string => kind.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase()
 
 /** The graph refused, failed, or did not answer. Texts of the server are scrubbed of secrets and shortened. */
@@ -49,16 +50,19 @@ export class GraphFailure extends Data.TaggedError("GraphFailure")<{
   readonly operation: GraphOperation
   /** Whether the graph can have acted on the request. */
   readonly applied: "no" | "unknown"
-  readonly status?: number
+  /** HTTP status of the answer; absent when none arrived. */
+  readonly status?: number | undefined
   /** The platform's own `code` and `error_subcode`. */
-  readonly graphCode?: number
-  readonly subcode?: number
-  readonly text?: string
+  readonly graphCode?: number | undefined
+  readonly subcode?: number | undefined
+  /** The platform's words, scrubbed and shortened. */
+  readonly text?: string | undefined
   /** Support reference of the platform, `fbtrace_id`. */
-  readonly traceId?: string
+  readonly traceId?: string | undefined
   /** Milliseconds after which the call may be made again, when known. */
-  readonly retryAfterMs?: number
-  readonly usage?: Usage
+  readonly retryAfterMs?: number | undefined
+  /** What the answer said about the platform's budget. */
+  readonly usage?: Usage | undefined
 }> {
   get code(): string {
     return `GRAPH_${snake(this.kind)}`
@@ -84,7 +88,10 @@ interface Rule {
 const each = (kind: FailureKind, pairs: ReadonlyArray<readonly [code: number, subcode: number]>): ReadonlyArray<Rule> =>
   pairs.map(([code, subcode]) => ({ code, subcode, kind }))
 
-/** First match wins. The subcode decides before the code: the same code has opposite meanings. */
+/**
+ * The first match counts. Of one code, the rules with a subcode come first, because they can mean the opposite: 4 alone is
+ * a rate limit that passes, 4 with subcode 2207051 is a block.
+ */
 const RULES: ReadonlyArray<Rule> = [
   { subcode: 2207051, kind: "Blocked" },
   { code: 368, kind: "Blocked" },
@@ -113,7 +120,7 @@ const RULES: ReadonlyArray<Rule> = [
     [1, 2207057],
     [110, 2207018],
   ]),
-  // A known outage while everything else works, not a token problem.
+  // Reading containers fails so during an outage in which creating and publishing still work.
   { code: 100, subcode: 33, on: ["status"], kind: "StatusUnavailable" },
   { code: 100, kind: "InvalidInput" },
   { code: 506, kind: "InvalidInput" },
@@ -147,11 +154,11 @@ const matches = (rule: Rule, operation: GraphOperation, code: number, subcode: n
 /** What an answer says about its failure, already parsed and scrubbed. */
 export interface Evidence {
   readonly operation: GraphOperation
-  /** HTTP status: the weakest sign, nearly every refusal of the graph is a 400. */
+  /** HTTP status. It decides last: nearly every refusal of the graph is a 400. */
   readonly status: number
   readonly code?: number | undefined
   readonly subcode?: number | undefined
-  /** Only a tie-break: the platform sends `false` on faults that do pass. */
+  /** The platform's `is_transient`. Only `true` counts, and last: it sends `false` with faults that do pass. */
   readonly transient?: boolean | undefined
 }
 
@@ -160,16 +167,20 @@ const byStatus = (status: number): FailureKind | undefined => {
   return status >= 500 ? "ServerTransient" : undefined
 }
 
-/** The class of a failure by code and subcode first, then the transient mark, then the status. */
+/** The class of a failure: by code and subcode first, then by the status, then by the transient mark. */
 export const classify = ({ operation, status, code, subcode, transient }: Evidence): FailureKind => {
   if (code === undefined) return byStatus(status) ?? "Protocol"
   const rule = RULES.find((each) => matches(each, operation, code, subcode))
   return rule?.kind ?? byStatus(status) ?? (transient === true ? "ServerTransient" : "Unrecognised")
 }
 
-/** Classes whose answer leaves open whether the graph acted. 2207051 was seen on posts that had gone live. */
+/** Classes whose answer leaves open whether the graph acted. */
 const OPEN: ReadonlySet<FailureKind> = new Set(["ServerTransient", "Protocol", "Unrecognised", "Network"])
 
-/** Whether the graph can have acted, for a failure it answered. */
+/**
+ * Whether the graph can have acted, for a failure it answered.
+ *
+ * @param subcode 2207051 leaves it open: it was seen on posts that had gone live
+ */
 export const appliedBy = (kind: FailureKind, subcode: number | undefined): "no" | "unknown" =>
   OPEN.has(kind) || subcode === 2207051 ? "unknown" : "no"

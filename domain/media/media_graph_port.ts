@@ -13,10 +13,11 @@ export interface GraphAnswer<A> {
 /** Processing states of a container; `unknown` is a state this client does not know. */
 export type ContainerState = "in-progress" | "finished" | "error" | "expired" | "published" | "unknown"
 
+/** What the graph says about a container. */
 export interface ContainerStatus {
   readonly containerId: string
   readonly state: ContainerState
-  /** The platform's own words, scrubbed. */
+  /** The platform's own words, scrubbed of secrets. */
   readonly detail?: string
   /** The error number in those words, when there is one. */
   readonly subcode?: number
@@ -31,38 +32,11 @@ export interface PublishingLimit {
   readonly periodS?: number
 }
 
-/** A creation's exact request with its secrets masked; nothing was sent. */
-export interface RequestPreview {
-  readonly method: "POST"
-  /** Path and query, percent-encoded as sent, masked values as `<redacted>`. */
-  readonly target: string
-  /** Length of the real target, token included, bytes. */
-  readonly targetBytes: number
-  /** Form body, masked likewise, when parameters travel as a form. */
-  readonly body?: string
-}
-
+/** A container to create, and for whom. */
 export interface CreationCall {
   /** Media account id, digits or `me`. */
   readonly accountId: string
   readonly container: Container
-}
-
-/** A harmless question of `portolan media probe`; its answer is read as it comes, refusals included. */
-export interface ProbeCall {
-  readonly method: "GET" | "POST"
-  /** Path behind the API version, without leading `/`. */
-  readonly path: string
-  readonly parameters: ReadonlyArray<readonly [name: string, value: string]>
-}
-
-export interface ProbeAnswer {
-  readonly status: number
-  readonly kind: GraphFailure["kind"] | "Accepted"
-  readonly graphCode?: number
-  readonly subcode?: number
-  readonly text?: string
-  readonly id?: string
 }
 
 /**
@@ -73,24 +47,23 @@ export interface ProbeAnswer {
 export class MediaGraphPort extends Context.Service<
   MediaGraphPort,
   {
-    /** Creates a container and gives its id (digits, beyond 2^53: text). */
+    /** Creates a container and gives its id: digits, kept as text because they exceed 2^53. */
     readonly createContainer: (
       call: CreationCall,
     ) => Effect.Effect<GraphAnswer<string>, GraphFailure | RequestTargetTooLong>
+    /** Reads a container's state; one that is not known fails with kind StatusUnavailable. */
     readonly readContainer: (containerId: string) => Effect.Effect<GraphAnswer<ContainerStatus>, GraphFailure>
     /** Publishes a finished container and gives the media id, which is another one. Has no idempotency key. */
     readonly publishContainer: (call: {
       readonly accountId: string
       readonly containerId: string
     }) => Effect.Effect<GraphAnswer<string>, GraphFailure>
+    /** Reads how much of the account's publish quota is used. */
     readonly readPublishingLimit: (accountId: string) => Effect.Effect<GraphAnswer<PublishingLimit>, GraphFailure>
     /** Exchanges the app's id and secret for an app token (seed 4.6); it is not accepted for media. */
     readonly requestAppToken: (app: {
       readonly appId: string
       readonly appSecret: Redacted.Redacted
     }) => Effect.Effect<GraphAnswer<Redacted.Redacted>, GraphFailure>
-    /** The request {@link createContainer} would send. */
-    readonly preview: (call: CreationCall) => Effect.Effect<RequestPreview, RequestTargetTooLong>
-    readonly probe: (call: ProbeCall) => Effect.Effect<ProbeAnswer, GraphFailure>
   }
 >()("portolan/domain/media/MediaGraphPort") {}

@@ -6,127 +6,109 @@ export interface MediaUrlPolicy {
   readonly allowHttp: boolean
 }
 
-interface UrlParts {
-  readonly scheme: string
-  readonly authority: string
-  readonly path: string
-  /** With `?`; empty when there is none. */
-  readonly query: string
-  readonly fragment: string
-}
-
-/** RFC 3986, appendix B. The pure rooms have no platform, hence no `URL`. */
-const PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/s
-
-const partsOf = (url: string): UrlParts | undefined => {
-  const [, scheme, authority, path, query, fragment] = PARTS.exec(url) ?? []
-  if (scheme === undefined) return undefined
-  return {
-    scheme: scheme.toLowerCase(),
-    authority: authority ?? "",
-    path: path ?? "",
-    query: query ?? "",
-    fragment: fragment ?? "",
-  }
-}
+/**
+ * Scheme and authority as the caller wrote them. `URL` reads `https:/a.example` and `https:\\a.example` as
+ * `https://a.example`; whether the platform does so is not documented, so such spellings are refused.
+ */
+const WRITTEN = /^([a-z][a-z0-9+.-]*):(?:\/\/([^/?#]*))?/i
 
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.?)(:\d{1,5})?$/
 const PRINTABLE = /^[\x21-\x7e]*$/
 const UNSAFE = /["<>\\^`{}\s]/
 
-/** The address as the fetching side needs it, without its query (it may be signed). */
-const asciiForm = ({ scheme, authority, path }: UrlParts): string =>
-  `${scheme}://${PRINTABLE.test(authority) ? authority : "(the host in punycode)"}${encodeURI(path)}`
+/** The address in ASCII, to be shown: without user info and query, which may hold secrets. */
+const asciiForm = (url: string): string => {
+  if (!URL.canParse(url)) return ""
+  const { origin, pathname } = new URL(url)
+  return `: ${origin}${pathname}`
+}
 
 /**
- * The rule an address breaks, or `undefined`. Never shows user info, query or fragment.
+ * The rule an address breaks, or `undefined`. The message never shows user info, query or fragment.
  *
- * @see Meta's reference: the address must be public and US-ASCII "or the request will fail"
+ * @param url any text
+ * @see Meta's reference of `image_url`: the address must be public and US-ASCII "or the request will fail"
  */
 export const brokenUrlRule = (
   url: string,
   policy: MediaUrlPolicy,
 ): { readonly rule: string; readonly message: string } | undefined => {
   const broken = (rule: string, message: string) => ({ rule, message })
-  const parts = partsOf(url)
-  if (parts === undefined) return broken("url-absolute", "must be an absolute URL")
-  if (parts.scheme !== "https" && !(policy.allowHttp && parts.scheme === "http"))
+  const [, scheme, authority = ""] = WRITTEN.exec(url) ?? []
+  if (scheme === undefined) return broken("url-absolute", "must be an absolute URL")
+  if (!(policy.allowHttp ? /^https?$/i : /^https$/i).test(scheme))
     return broken("url-scheme", policy.allowHttp ? "must start with http:// or https://" : "must start with https://")
-  if (parts.authority.includes("@")) return broken("url-credentials", "must not contain a user name or password")
-  if (parts.fragment !== "") return broken("url-fragment", "must not contain a fragment (#)")
+  if (authority.includes("@")) return broken("url-credentials", "must not contain a user name or password")
+  if (url.includes("#")) return broken("url-fragment", "must not contain a fragment (#)")
   if (!PRINTABLE.test(url) || UNSAFE.test(url))
-    return broken("url-ascii", `must be plain ASCII, percent-encoded: ${asciiForm(parts)}`)
-  if (!HOST.test(parts.authority)) return broken("url-host", "must name a host")
+    return broken("url-ascii", `must be plain ASCII, percent-encoded${asciiForm(url)}`)
+  if (!HOST.test(authority) || !URL.canParse(url)) return broken("url-host", "must name a host")
   return undefined
 }
 
 const PRIVATE_HOST =
-  /^(localhost|.*\.(local|internal|localhost)|127\.\d+\.\d+\.\d+|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|169\.254\.\d+\.\d+|\[::1\]|\[f[cde][0-9a-f:]*\])(:\d+)?$/i
+  /^(localhost|.*\.(local|internal|localhost)|127\.\d+\.\d+\.\d+|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|169\.254\.\d+\.\d+|\[::1\]|\[f[cde][0-9a-f:]*\])$/
 
-/** True when the address names a host the graph can hardly reach. */
-export const isPrivateHost = (url: string): boolean => PRIVATE_HOST.test(partsOf(url)?.authority ?? "")
+/**
+ * True when the address names a host of a private network, which the platform cannot reach.
+ *
+ * @param url an address that breaks no rule of {@link brokenUrlRule}
+ */
+export const isPrivateHost = (url: string): boolean => PRIVATE_HOST.test(new URL(url).hostname)
 
-type QueryPair = readonly [name: string, value: string]
+/** A query parameter as it is written, still percent-encoded. `URLSearchParams` would rewrite what is only to be shown. */
+const PARAMETER = /([?&])([^=&#]*)=([^&#]*)/g
 
-const queryPairs = (url: string): ReadonlyArray<QueryPair> =>
-  (partsOf(url)?.query ?? "")
-    .slice(1)
-    .split("&")
-    .filter((pair) => pair !== "")
-    .map((pair) => {
-      const at = pair.indexOf("=")
-      return at < 0 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)]
-    })
-
-/** The secret values in an address: signatures, credentials, tokens, as they stand in it. */
+/** The secret values in an address (signatures, credentials, tokens), percent-encoded as they are in it. */
 export const secretsInUrl = (url: string): ReadonlyArray<string> =>
-  queryPairs(url).flatMap(([name, value]) => (isSecretParameter(name, value) ? [value] : []))
+  [...url.matchAll(PARAMETER)].flatMap(([, , name = "", value = ""]) => (isSecretParameter(name, value) ? [value] : []))
 
-const withQuery = (url: string, pairs: ReadonlyArray<QueryPair>): string => {
-  const plain = url.replace(/[?#].*$/s, "")
-  return pairs.length === 0 ? plain : `${plain}?${pairs.map(([name, value]) => `${name}=${value}`).join("&")}`
-}
-
-/** The address with its secret values masked. */
+/** The address with its secret values masked, and every other byte as it was. */
 export const maskUrl = (url: string): string =>
-  withQuery(
-    url,
-    queryPairs(url).map(([name, value]) => [name, isSecretParameter(name, value) ? MASK : value]),
+  url.replace(PARAMETER, (whole, mark: string, name: string, value: string) =>
+    isSecretParameter(name, value) ? `${mark}${name}=${MASK}` : whole,
   )
 
-/** Only the marks of the well-known signers: leaving out more could make two files look like one. */
+/** Parameters that the well-known signers add. Another name may tell two files apart, so it is never left out. */
 const SIGNER =
   /^(x-amz-.*|x-goog-.*|signature|expires|key-pair-id|policy|awsaccesskeyid|googleaccessid|sig|se|st|sp|sv)$/i
 
-/** What stays the same when the same file is signed anew. */
-export const fileIdentity = (url: string): string =>
-  withQuery(
-    url,
-    queryPairs(url).filter(([name]) => !SIGNER.test(name)),
-  )
+/**
+ * The part of an address that stays the same when the same file is signed anew.
+ *
+ * @param url an address that breaks no rule of {@link brokenUrlRule}
+ */
+export const fileIdentity = (url: string): string => {
+  const file = new URL(url)
+  file.search = new URLSearchParams([...file.searchParams].filter(([name]) => !SIGNER.test(name))).toString()
+  return file.href
+}
 
-const millis = (date: string): number | undefined => {
-  const at = Date.parse(date)
+const millis = (date: string | undefined): number | undefined => {
+  const at = date === undefined ? Number.NaN : Date.parse(date)
   return Number.isNaN(at) ? undefined : at
 }
 
 /**
  * Milliseconds a presigned address stays valid, when it says so; `undefined` otherwise.
  *
+ * Read from the parameters of Amazon's and Google's signatures (`Expires`, or `...-Date` and `...-Expires`) and of
+ * Azure's (`se`).
+ *
+ * @param url an address that breaks no rule of {@link brokenUrlRule}
  * @param nowMs the present, milliseconds since the epoch
  */
 export const urlValidForMs = (url: string, nowMs: number): number | undefined => {
-  const query = new Map(queryPairs(url).map(([name, value]) => [name.toLowerCase(), value]))
+  const query = new Map([...new URL(url).searchParams].map(([name, value]) => [name.toLowerCase(), value]))
   const lifetime = query.get("x-amz-expires") ?? query.get("x-goog-expires")
   const signed = (query.get("x-amz-date") ?? query.get("x-goog-date"))?.replace(
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/,
     "$1-$2-$3T$4:$5:$6Z",
   )
   if (lifetime !== undefined && /^\d{1,9}$/.test(lifetime))
-    return Number(lifetime) * 1000 - (signed === undefined ? 0 : nowMs - (millis(signed) ?? nowMs))
+    return Number(lifetime) * 1000 - (nowMs - (millis(signed) ?? nowMs))
   const expires = query.get("expires")
   if (expires !== undefined && /^\d{9,11}$/.test(expires)) return Number(expires) * 1000 - nowMs
-  const azure = query.get("se")
-  const until = azure === undefined ? undefined : millis(azure.replaceAll(/%3A/gi, ":"))
+  const until = millis(query.get("se"))
   return until === undefined ? undefined : until - nowMs
 }

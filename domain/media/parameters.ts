@@ -1,14 +1,14 @@
 import type { Container, MediaKind, ProductTag, UserTag } from "./container.ts"
 import type { Parameter } from "./encoding.ts"
 
-/** Turns a checked field into its text on the wire; `undefined` leaves the parameter out. */
-type Wire = (value: never) => string | undefined
+/** Turns a checked field into the text that is sent; `undefined` leaves the parameter out. */
+type Writer = (value: never) => string | undefined
 
 interface Row {
   readonly name: string
   readonly field: string
   readonly kinds: ReadonlyArray<MediaKind>
-  readonly wire: Wire
+  readonly write: Writer
   /** Read from the container's `extended` part: beyond the seed's table, never sent unless given. */
   readonly extended?: true
 }
@@ -41,29 +41,29 @@ const EVERY: ReadonlyArray<MediaKind> = ["image", "video", "reel", "carousel"]
 
 /** The table of seed 2.3, in its order. `access_token` follows last; the adapter that knows the token adds it. */
 export const PARAMETERS: ReadonlyArray<Row> = [
-  { name: "image_url", field: "imageUrl", kinds: ["image"], wire: asIs },
-  { name: "media_type", field: "kind", kinds: ["video", "reel", "carousel"], wire: mediaType },
-  { name: "video_url", field: "videoUrl", kinds: ["video", "reel"], wire: asIs },
-  { name: "is_carousel_item", field: "isCarouselItem", kinds: ["image", "video"], wire: onlyTrue },
-  { name: "caption", field: "caption", kinds: EVERY, wire: asIs },
-  { name: "location_id", field: "locationId", kinds: EVERY, wire: asIs },
-  { name: "user_tags", field: "userTags", kinds: ["image"], wire: userTags },
-  { name: "product_tags", field: "productTags", kinds: ["image", "video", "carousel"], wire: productTags },
-  { name: "thumb_offset", field: "thumbOffset", kinds: ["video", "reel"], wire: integer },
-  { name: "cover_url", field: "coverUrl", kinds: ["reel"], wire: asIs },
-  { name: "share_to_feed", field: "shareToFeed", kinds: ["reel"], wire: flag },
-  { name: "children", field: "children", kinds: ["carousel"], wire: commaList },
-  { name: "user_tags", field: "userTags", kinds: ["video", "reel"], wire: userTags, extended: true },
-  { name: "product_tags", field: "productTags", kinds: ["reel"], wire: productTags, extended: true },
-  { name: "alt_text", field: "altText", kinds: ["image"], wire: asIs, extended: true },
+  { name: "image_url", field: "imageUrl", kinds: ["image"], write: asIs },
+  { name: "media_type", field: "kind", kinds: ["video", "reel", "carousel"], write: mediaType },
+  { name: "video_url", field: "videoUrl", kinds: ["video", "reel"], write: asIs },
+  { name: "is_carousel_item", field: "isCarouselItem", kinds: ["image", "video"], write: onlyTrue },
+  { name: "caption", field: "caption", kinds: EVERY, write: asIs },
+  { name: "location_id", field: "locationId", kinds: EVERY, write: asIs },
+  { name: "user_tags", field: "userTags", kinds: ["image"], write: userTags },
+  { name: "product_tags", field: "productTags", kinds: ["image", "video", "carousel"], write: productTags },
+  { name: "thumb_offset", field: "thumbOffset", kinds: ["video", "reel"], write: integer },
+  { name: "cover_url", field: "coverUrl", kinds: ["reel"], write: asIs },
+  { name: "share_to_feed", field: "shareToFeed", kinds: ["reel"], write: flag },
+  { name: "children", field: "children", kinds: ["carousel"], write: commaList },
+  { name: "user_tags", field: "userTags", kinds: ["video", "reel"], write: userTags, extended: true },
+  { name: "product_tags", field: "productTags", kinds: ["reel"], write: productTags, extended: true },
+  { name: "alt_text", field: "altText", kinds: ["image"], write: asIs, extended: true },
   {
     name: "collaborators",
     field: "collaborators",
     kinds: ["image", "reel", "carousel"],
-    wire: usernames,
+    write: usernames,
     extended: true,
   },
-  { name: "audio_name", field: "audioName", kinds: ["reel"], wire: asIs, extended: true },
+  { name: "audio_name", field: "audioName", kinds: ["reel"], write: asIs, extended: true },
 ]
 
 const fieldOf = (source: object | undefined, field: string): unknown =>
@@ -73,6 +73,6 @@ const fieldOf = (source: object | undefined, field: string): unknown =>
 export const parametersOf = (container: Container): ReadonlyArray<Parameter> =>
   PARAMETERS.filter((row) => row.kinds.includes(container.kind)).flatMap((row) => {
     const value = fieldOf(row.extended ? container.extended : container, row.field)
-    const text = value === undefined ? undefined : row.wire(value as never)
+    const text = value === undefined ? undefined : row.write(value as never)
     return text === undefined ? [] : [[row.name, text] as const]
   })

@@ -1,7 +1,8 @@
 import { Context } from "effect"
 
 /**
- * Numbers the platform documents, contradicts and changes: data, not law. The publish quota is read from the platform.
+ * Limits the platform documents. Its pages contradict each other and change, so each limit can be set. The publish quota
+ * is not among them: it is read from the platform.
  *
  * @see seed section 8: "media container limits: not shown"
  */
@@ -11,7 +12,7 @@ export interface MediaLimits {
   readonly childrenMax: number
   /** Unicode code points of a caption; more is certain to be refused. */
   readonly captionMax: number
-  /** `#` and `@` in a caption; counted heuristically, hence a warning unless the policy is strict. */
+  /** `#` and `@` in a caption; more leads to a warning, because how the platform counts them is not documented. */
   readonly hashtagsMax: number
   readonly mentionsMax: number
   readonly productTagsMax: number
@@ -35,6 +36,7 @@ export interface MediaRules {
   readonly pauseMaxMs: number
 }
 
+/** The rules where nothing else is set. */
 export const DEFAULT_MEDIA_RULES: MediaRules = {
   limits: {
     childrenMin: 2,
@@ -53,7 +55,7 @@ export const DEFAULT_MEDIA_RULES: MediaRules = {
   pauseMaxMs: 300_000,
 }
 
-/** The rules in force; the defaults where nobody provides others. */
+/** The rules of the running use case; {@link DEFAULT_MEDIA_RULES} where none are provided. */
 export const MediaPolicy = Context.Reference<MediaRules>("portolan/domain/media/MediaPolicy", {
   defaultValue: () => DEFAULT_MEDIA_RULES,
 })

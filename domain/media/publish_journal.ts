@@ -1,12 +1,12 @@
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 
-/** A container made for a post. */
+/** A container made for a post, and of what it was made. */
 export interface Slot {
   readonly containerId: string
   /** Milliseconds since the epoch; a container lives 24 hours. */
   readonly createdAtMs: number
-  /** Of what it was made from; another fingerprint asks for another container. */
+  /** Of the description it was made from; another fingerprint asks for another container. */
   readonly fingerprint: string
 }
 
@@ -52,6 +52,7 @@ export interface StoredEntry {
 export class PublishJournal extends Context.Service<
   PublishJournal,
   {
+    /** The entry of a key, `undefined` when there is none. */
     readonly find: (key: string) => Effect.Effect<StoredEntry | undefined, StoreUnavailable>
     /**
      * Stores the entry if the stored version is still `version` (0: no entry yet), which then becomes `version + 1`.
@@ -59,5 +60,7 @@ export class PublishJournal extends Context.Service<
      * @returns whether it was stored
      */
     readonly put: (entry: PublishEntry, version: number) => Effect.Effect<boolean, StoreUnavailable>
+    /** What an entry keeps instead of a description: its SHA-256, 64 hex digits, from which it cannot be computed. */
+    readonly fingerprint: (description: string) => string
   }
 >()("portolan/domain/media/PublishJournal") {}

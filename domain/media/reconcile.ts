@@ -15,26 +15,26 @@ export type PublishReaction =
 
 const LATER: ReadonlySet<FailureKind> = new Set(["NotReady", "Throttled"])
 
-/** The platform's own advice for this one: "try again within two minutes". */
+/** `error_subcode` of a container the platform does not find now; its documents say "try again within two minutes". */
 const GONE_FOR_NOW = 2207008
 
 /**
- * Classes a failed publish call. Publishing has no idempotency key: only what is certain not to have acted is tried again.
+ * What to do after a failed publish call. Publishing has no idempotency key, so a call is made again only when the failed
+ * one certainly made no post. A block with subcode 2207051 is not certain: it was seen on posts that had gone live.
  *
  * @param sends publish calls begun for the container, this one included
- * @see Blocked 2207051 was answered for posts that had gone live
  */
 export const publishReaction = (failure: GraphFailure, sends: number): PublishReaction => {
   if (failure.kind === "Blocked") return failure.applied === "unknown" ? "look-only" : "refused"
   if (failure.applied === "unknown") return "look"
-  // "Not found" after a lost call: that call may have used the container up.
+  // An earlier call whose answer was lost may have published the container; the graph then does not find it any more.
   if (failure.kind === "ContainerGone" && sends > 1) return "look"
   return LATER.has(failure.kind) || failure.kind === "Network" || failure.subcode === GONE_FOR_NOW ? "later" : "refused"
 }
 
 /**
- * Time after a publish call began before a container still `finished` shows that the call was lost, ms: the call's own
- * deadline and the lag of the platform's view.
+ * Time after a publish call began from which a container that is still `finished` shows that the call was lost, ms. It
+ * covers the call's own deadline (30 s by default) and the time until the platform shows a new post.
  */
 export const GRACE_MS = 120_000
 
@@ -44,6 +44,7 @@ const LOOK_PAUSE_MS = 30_000
 /** Publish calls one run makes for one container. */
 export const SENDS_MAX = 3
 
+/** What a look at a container with an unknown outcome leads to. */
 export type ReconcileDecision =
   | { readonly next: "published" }
   | { readonly next: "send-again" }

@@ -8,11 +8,14 @@ interface Cure {
   readonly factor: number
 }
 
-/** Only a creation or a read may be repeated by itself: a container nobody publishes is invisible and expires. */
+/**
+ * Failures that may pass, and how often and after what pause to try again. A container that is made twice is harmless: the
+ * one that is not published stays invisible and expires.
+ */
 const CURES: Partial<Readonly<Record<FailureKind, Cure>>> = {
   ServerTransient: { calls: 3, firstMs: 1_000, factor: 3 },
   Network: { calls: 3, firstMs: 1_000, factor: 3 },
-  // Real faults of the platform that pass, although it says they do not.
+  // The platform sends `is_transient: false` with this one, and was seen to succeed soon after.
   MediaFetch: { calls: 3, firstMs: 5_000, factor: 3 },
   Throttled: { calls: 3, firstMs: 60_000, factor: 4 },
   StatusUnavailable: { calls: 3, firstMs: 2_000, factor: 3 },
@@ -20,10 +23,10 @@ const CURES: Partial<Readonly<Record<FailureKind, Cure>>> = {
 }
 
 /**
- * The pause before a creation or a read is tried again, or `undefined` when it must not be.
+ * The pause before a creation or a read is tried again. It is never asked about a publish call.
  *
  * @param call number of the call that failed, from 1
- * @returns milliseconds; the graph's own `retryAfterMs` counts before the table
+ * @returns milliseconds, those the graph named where it named any; `undefined` when the call must not be tried again
  */
 export const retryPause = (failure: GraphFailure, call: number): number | undefined => {
   const cure = CURES[failure.kind]

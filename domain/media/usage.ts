@@ -10,8 +10,8 @@ export interface Usage {
   readonly regainMs?: number
 }
 
-const parsed = (text: string | undefined): unknown => {
-  if (text === undefined) return undefined
+const parsed = (text: string | null): unknown => {
+  if (text === null) return undefined
   try {
     return JSON.parse(text)
   } catch {
@@ -36,15 +36,12 @@ const percentOf = (entry: unknown): number | undefined => {
 }
 
 /**
- * Reads the two usage headers; what is absent or malformed says nothing.
+ * Reads the two usage headers; what is absent (`null`) or malformed is left out.
  *
  * @param headers.app `X-App-Usage`: `{"call_count":28,"total_time":25,"total_cputime":25}`, percentages
  * @param headers.business `X-Business-Use-Case-Usage`: `{"<id>":[{...,"estimated_time_to_regain_access":19}]}`, minutes
  */
-export const readUsage = (headers: {
-  readonly app: string | undefined
-  readonly business: string | undefined
-}): Usage => {
+export const readUsage = (headers: { readonly app: string | null; readonly business: string | null }): Usage => {
   const business = parsed(headers.business)
   const entries = isObject(business) ? Object.values(business).flatMap((each) => (Array.isArray(each) ? each : [])) : []
   const appPercent = percentOf(parsed(headers.app))
@@ -62,7 +59,7 @@ export const readUsage = (headers: {
 const SLOW_FROM_PERCENT = 75
 const STOP_FROM_PERCENT = 90
 const SLOWEST_MS = 5_000
-/** A pause when the platform says "enough" and does not say for how long. */
+/** Pause when the budget is used up and the platform does not say for how long, ms. */
 const PAUSE_MS = 60_000
 
 /**

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { TSchema } from "typebox"
 import { Compile, type Validator } from "typebox/schema"
+import { memberPointer } from "../issue.ts"
 import { isObject } from "../json_object.ts"
 import {
   CAROUSEL_POST_SCHEMA,
@@ -13,9 +14,10 @@ import { InvalidMedia, type MediaIssue } from "./errors.ts"
 import { carouselPostFindings, containerFindings, type Findings, none } from "./findings.ts"
 import type { MediaRules } from "./policy.ts"
 
-/** What a check found: broken rules (nothing may be sent) and doubts (sent all the same, shown to the caller). */
+/** A request that breaks no rule. */
 export interface Checked<A> {
   readonly value: A
+  /** Rules that are doubtful; the request is sent all the same, and the caller is shown them. */
   readonly warnings: ReadonlyArray<MediaIssue>
 }
 
@@ -31,8 +33,6 @@ const CAROUSEL_POST: Compiled = Compile(CAROUSEL_POST_SCHEMA)
 
 const issue = (pointer: string, rule: string, message: string): MediaIssue => ({ pointer, rule, message })
 
-const member = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
-
 /** Breaches of a schema. A name the schema does not know is reported where it stands, once. */
 const shapeIssues = (schema: Compiled, input: unknown, at: string): ReadonlyArray<MediaIssue> =>
   schema.Check(input)
@@ -43,7 +43,7 @@ const shapeIssues = (schema: Compiled, input: unknown, at: string): ReadonlyArra
         if (error.keyword === "additionalProperties") return []
         if (error.keyword === "required")
           return error.params.requiredProperties.map((name) =>
-            issue(`${pointer}/${member(name)}`, "required", "is required"),
+            issue(memberPointer(pointer, name), "required", "is required"),
           )
         return [issue(pointer, error.keyword, error.message)]
       })
@@ -87,7 +87,7 @@ export const checkContainer = (
   nowMs: number,
 ): Effect.Effect<Checked<Container>, InvalidMedia> => {
   const shape = byKind(CONTAINERS, input, "")
-  // The schema has just said so; a cast is what is left to say.
+  // `shape` is empty exactly when the schema accepted the input, and only then is the cast used.
   const container = input as Container
   return settled(container, shape, shape.length > 0 ? none : containerFindings(container, rules, nowMs), rules)
 }

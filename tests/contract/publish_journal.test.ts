@@ -96,6 +96,14 @@ const contract = (
     if (atomicUpdates) promises("lets one of twenty win on a known key", oneOfTwentyWins(1))
     else test.skip(`PublishJournal: ${name}: one of twenty wins on a known key: ${NO_ATOMIC_UPDATES}`, () => {})
 
+    promises("marks a description by its SHA-256", (journal) =>
+      Effect.sync(() => {
+        // FIPS 180-2, appendix B.1.
+        expect(journal.fingerprint("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        expect(journal.fingerprint("ä")).not.toBe(journal.fingerprint("a"))
+      }),
+    )
+
     promises("keeps keys apart", (journal, key) =>
       Effect.gen(function* () {
         yield* journal.put(entryOf(key), 0)

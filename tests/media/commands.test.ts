@@ -1,13 +1,34 @@
-// The media commands, run as the command line runs them, over the graph in memory.
+// The media commands, run as the command line runs them, over the scripted graph.
 import { describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
+import * as httpProbe from "../../adapters/driven/media_graph/http_probe.ts"
 import { runCommand } from "../../adapters/driving/cli/command.ts"
 import { type MediaTools, mediaCommands } from "../../adapters/driving/cli/media.ts"
+import { dryRun } from "../../bootstrap/media_dry_run.ts"
+import { checkGraphSetup } from "../../bootstrap/media_layers.ts"
+import { DEFAULT_MEDIA_RULES } from "../../domain/media/policy.ts"
+import { graphServer } from "../support/graph_server.ts"
 import { ACCOUNT, failFirst, graphError, type MediaWorld, makeMediaWorld } from "../support/media_world.ts"
-import { APP_SECRET, leakIn, SIGNED_URL } from "../support/secrets.ts"
+import { APP_SECRET, leakIn, SIGNED_URL, TOKEN } from "../support/secrets.ts"
+
+const graphAt = (graphUrl: string) =>
+  Effect.runSync(
+    checkGraphSetup({
+      graphUrl,
+      apiVersion: "v25.0",
+      accessToken: Effect.succeed(Redacted.make(TOKEN)),
+      accountId: ACCOUNT,
+      timeoutMs: 60_000,
+      rules: DEFAULT_MEDIA_RULES,
+      parameters: "query",
+      token: "query",
+      allowInsecure: false,
+    }),
+  )
+const NOWHERE = graphAt("http://127.0.0.1:1")
 
 const run = async (
   world: MediaWorld,
@@ -19,6 +40,8 @@ const run = async (
   const tools: MediaTools = {
     graph: Layer.succeedContext(world.services),
     journal: Layer.succeedContext(world.services),
+    probe: httpProbe.layer(NOWHERE.connection),
+    dryRun: (accountId, input) => dryRun(NOWHERE, accountId, input),
     accountId: ACCOUNT,
     appId: "123",
     appSecret: Redacted.make(APP_SECRET),
@@ -150,19 +173,37 @@ describe("portolan media", () => {
     })
   })
 
-  test("prints an app token, and a probe table that published nothing", async () => {
+  test("prints an app token", async () => {
+    expect((await run(makeMediaWorld(), "app-token")).out).toBe("123|model-app-token\n")
+  })
+
+  test("prints a table of what the graph answered to the probe, which published nothing", async () => {
     const world = makeMediaWorld({ processingMs: 0 })
-    expect((await run(world, "app-token")).out).toBe("123|model-app-token\n")
-    const probe = await run(world, `probe --image-url ${URL} --video-url ${URL}`)
-    expect(probe.code).toBe(0)
-    expect(probe.out.split("\n")[0]).toMatch(/^QUESTION +OUTCOME +ANSWER$/)
-    expect(probe.out).toMatch(/2 a second publish .* not asked/)
-    expect(new Set(probe.out.match(/^\d/gm))).toEqual(new Set(["1", "2", "3", "4", "5", "6", "7", "8", "9"]))
+    const asked = (words: string) =>
+      Effect.gen(function* () {
+        const server = yield* graphServer(world.model, Date.now)
+        const probe = httpProbe.layer(graphAt(server.url).connection)
+        return yield* Effect.promise(() => run(world, words, [], { probe }))
+      }).pipe(Effect.scoped, Effect.runPromise)
+    const { code, out } = await asked(`probe --image-url ${URL} --video-url ${URL}`)
+    expect(code).toBe(0)
+    expect(out.split("\n")[0]).toMatch(/^QUESTION +OUTCOME +ANSWER$/)
+    expect(new Set(out.match(/^\d/gm))).toEqual(new Set(["1", "2", "3", "4", "5", "6", "7", "8", "9"]))
+    expect(out).toMatch(/^1 children used by a second parent +accepted +200 Accepted id 17900000000000013$/m)
+    expect(out).toMatch(/^2 a second publish .* not asked/m)
+    expect(out).toMatch(/^4 eleven children +refused +400 InvalidInput code 100\/2207028: Wrong number/m)
+    // Longer than our own limit, and sent all the same: what the server says is the answer.
+    expect(out).toMatch(/^5 a caption of 2,200 emoji .* refused +431 Protocol$/m)
+    expect(out).toMatch(/^6 a request target of 4000 bytes +refused/m)
+    expect(out).toMatch(/^7 the state of two containers in one call +refused/m)
     expect(world.calls("publish")).toBe(0)
     expect(world.model.posts).toHaveLength(0)
-    expect((await run(makeMediaWorld(), "probe --json")).json()).toContainEqual(
+    expect(leakIn(out)).toBeUndefined()
+    const made = world.calls("create")
+    expect(JSON.parse((await asked("probe --json")).out)).toContainEqual(
       expect.objectContaining({ outcome: "not asked", answer: "needs --image-url" }),
     )
+    expect(world.calls("create")).toBe(made)
   })
 
   for (const word of ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"])

@@ -5,11 +5,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
 import {
-  type GraphModel,
-  type GraphModelOptions,
-  makeGraphModel,
-} from "../../adapters/driven/media_graph/graph_model.ts"
-import {
   createMedia,
   GraphFailure,
   InvalidMedia,
@@ -17,6 +12,7 @@ import {
   type Media,
   type MediaOptions,
 } from "../../bootstrap/media.ts"
+import { type GraphModel, type GraphModelOptions, makeGraphModel } from "../support/graph_model.ts"
 import { graphServer } from "../support/graph_server.ts"
 import { localServer } from "../support/local_server.ts"
 import { ACCOUNT, graphError, image, video } from "../support/media_world.ts"
@@ -251,6 +247,28 @@ describe("the sweep: every method against a server that tells everything it was 
     expect(leakIn(shown)).toBeUndefined()
     expect(shown.requests[0]?.target).toBe(`/v25.0/${ACCOUNT}/media`)
     await Promise.all([media.close(), form.close()])
+  })
+
+  test("94 the dry run shows every request of a carousel, and warns of a long one once", async () => {
+    const media = mediaAt("http://127.0.0.1:1", { accessToken: () => Promise.reject(new Error("away")) })
+    const plan = await media.plan({
+      kind: "carousel",
+      caption: "c",
+      items: [{ kind: "image", imageUrl: SIGNED_URL }, video(2)],
+    })
+    expect(plan.requests.map(({ method, target }) => `${method} ${target.split("?")[1]}`)).toEqual([
+      "POST image_url=https%3A%2F%2Fs3.example.com%2Fk.jpg%3FX-Amz-Signature%3D<redacted>%26id%3D9&is_carousel_item=true&access_token=<redacted>",
+      "POST media_type=VIDEO&video_url=https%3A%2F%2Fcdn.example.com%2F2.mp4&is_carousel_item=true&access_token=<redacted>",
+      "POST media_type=CAROUSEL&caption=c&children=ITEM0%2CITEM1&access_token=<redacted>",
+    ])
+    expect(plan).toMatchObject({ containers: 3, warnings: [] })
+    const long = await media.plan({ ...image(1), caption: "é".repeat(2000) })
+    expect(long.warnings.map(({ rule }) => rule)).toEqual(["long-target"])
+    expect(long.requests[0]?.targetBytes).toBeGreaterThan(12_000)
+    expect(await failureOf(media.plan({ ...image(1), caption: "界".repeat(2200) }))).toMatchObject({
+      code: "REQUEST_TARGET_TOO_LONG",
+    })
+    await media.close()
   })
 
   test("whoever looks into the client itself sees none either", () => {

@@ -1,5 +1,5 @@
-// The modelled graph behind HTTP: parses requests as the platform does and answers with the model's own words.
-import type { GraphModel, ModelCall } from "../../adapters/driven/media_graph/graph_model.ts"
+// The scripted graph behind HTTP: parses requests as the platform does and answers with the graph's own words.
+import type { GraphModel, ModelCall } from "./graph_model.ts"
 import { type Answer, localServer, type Seen } from "./local_server.ts"
 
 const VERSION = /^\/v\d+\.\d+\//
@@ -18,7 +18,7 @@ const callOf = ({ method, path, headers, body }: Seen): ModelCall | "unauthorize
     "GET content_publishing_limit": "limit",
     "GET ": "status",
   }
-  return { operation: operations[`${method} ${edge}`] ?? "probe", subject, parameters: rest }
+  return { operation: operations[`${method} ${edge}`] ?? "unknown", subject, parameters: rest }
 }
 
 const UNAUTHORIZED: Answer = {

@@ -1,21 +1,13 @@
-// A graph in memory, the use cases' services around it, and samples of what they are given.
+// A scripted graph, the use cases' services around it, and samples of what they are given.
 import { type Context, Effect, Layer } from "effect"
-import {
-  type GraphModel,
-  type GraphModelOptions,
-  type ModelAnswer,
-  makeGraphModel,
-} from "../../adapters/driven/media_graph/graph_model.ts"
-import * as memoryGraph from "../../adapters/driven/media_graph/memory.ts"
 import * as memoryJournal from "../../adapters/driven/publish_journal/memory.ts"
 import * as pacing from "../../application/media/graph_pacing.ts"
+import type { MediaServices } from "../../bootstrap/media_layers.ts"
 import type { CarouselPost, Post } from "../../domain/media/container.ts"
-import type { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
-import type { PublishJournal } from "../../domain/media/publish_journal.ts"
+import { type GraphModel, type GraphModelOptions, type ModelAnswer, makeGraphModel } from "./graph_model.ts"
+import * as scriptedGraph from "./graph_model_port.ts"
 
 export const ACCOUNT = "17841400008460056"
-
-export type MediaServices = MediaGraphPort | PublishJournal | pacing.GraphPacing
 
 export interface MediaWorld {
   readonly model: GraphModel
@@ -27,7 +19,7 @@ export interface MediaWorld {
 /** A model and one set of services over it, shared by every program run in this world. */
 export const makeMediaWorld = (options: GraphModelOptions = {}): MediaWorld => {
   const model = makeGraphModel(options)
-  const layer = Layer.mergeAll(memoryGraph.layer(model), memoryJournal.layer, pacing.layer)
+  const layer = Layer.mergeAll(scriptedGraph.layer(model), memoryJournal.layer, pacing.layer)
   const services = Effect.runSync(Effect.scoped(Layer.build(layer)))
   return {
     model,

@@ -1,79 +1,101 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
-import type { Parameter } from "../../../domain/media/encoding.ts"
-import { GraphFailure } from "../../../domain/media/graph_failure.ts"
-import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
-import { secretsInUrl } from "../../../domain/media/media_url.ts"
-import { parametersOf } from "../../../domain/media/parameters.ts"
-import { makeScrub, type Scrub } from "../../../domain/media/secrets.ts"
-import { MASK } from "../../../domain/secret_mask.ts"
-import type { GraphModel, ModelCall } from "./graph_model.ts"
-import * as wire from "./wire.ts"
-import * as answers from "./wire_answers.ts"
+import type { Container } from "../../../domain/media/container.ts"
+import { type FailureKind, GraphFailure, type GraphOperation } from "../../../domain/media/graph_failure.ts"
+import { type ContainerState, type GraphAnswer, MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
+import { CONTAINER_LIFETIME_MS } from "../../../domain/media/policy.ts"
 
-const ADDRESS = { origin: "memory://graph", prefix: "", apiVersion: "v1.0" }
-const PLACEMENT: wire.Placement = { parameters: "query", token: "query" }
+/** How the graph in memory behaves. */
+export interface MemoryGraphOptions {
+  /** Processing time of a video or reel, ms; 0 when omitted. Pictures and carousels are ready at once. */
+  readonly processingMs?: number
+  /** Posts of an account in 24 hours; 50 when omitted. */
+  readonly quotaTotal?: number
+}
 
-const byName = (parameters: ReadonlyArray<Parameter>): Readonly<Record<string, string>> =>
-  Object.fromEntries(parameters)
+interface KeptContainer {
+  readonly accountId: string
+  readonly container: Container
+  readonly createdAtMs: number
+  publishedAtMs: number | undefined
+}
 
-const make = (model: GraphModel, targetBytesMax: number) => {
-  const ask = Effect.fnUntraced(function* <A>(
-    call: ModelCall,
-    read: (scrub: Scrub) => (body: unknown) => A | undefined,
-  ) {
-    const answer = model.answer(call, yield* Clock.currentTimeMillis)
-    if ("lost" in answer)
-      return yield* new GraphFailure({
-        kind: "Network",
-        operation: call.operation,
-        applied: "unknown",
-        text: "network",
-      })
-    const secrets = ["image_url", "video_url", "cover_url"].flatMap((name) => secretsInUrl(call.parameters[name] ?? ""))
-    const scrub = makeScrub([...secrets, call.parameters["client_secret"] ?? ""])
-    const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body)
-    const header = (name: string) => answer.headers?.[name]
-    return yield* answers.readAnswer(call.operation, { status: answer.status, text, header }, scrub, read(scrub))
-  })
+const DAY_S = 86_400
 
-  const preview: MediaGraphPort["Service"]["preview"] = (call) =>
-    wire.preview(call, ADDRESS, Redacted.make(MASK), { placement: PLACEMENT, targetBytesMax })
+const answered = <A>(value: A): Effect.Effect<GraphAnswer<A>> => Effect.succeed({ value, usage: {} })
+
+const refused = (operation: GraphOperation, kind: FailureKind): Effect.Effect<never, GraphFailure> =>
+  Effect.fail(new GraphFailure({ kind, operation, applied: "no" }))
+
+const isItem = (container: Container): boolean => "isCarouselItem" in container && container.isCarouselItem === true
+
+const make = ({ processingMs = 0, quotaTotal = 50 }: MemoryGraphOptions) => {
+  const containers = new Map<string, KeptContainer>()
+  let lastId = 17_900_000_000_000_000n
+  // 17 digits, more than a double holds, as the platform's ids are.
+  const nextId = (): string => String(++lastId)
+
+  const stateOf = ({ container, createdAtMs, publishedAtMs }: KeptContainer, nowMs: number): ContainerState => {
+    if (publishedAtMs !== undefined) return "published"
+    if (nowMs - createdAtMs >= CONTAINER_LIFETIME_MS) return "expired"
+    return "videoUrl" in container && nowMs - createdAtMs < processingMs ? "in-progress" : "finished"
+  }
+
+  const postsOfDay = (accountId: string, nowMs: number): number =>
+    [...containers.values()]
+      .filter((each) => each.accountId === accountId)
+      .filter(({ publishedAtMs }) => publishedAtMs !== undefined && nowMs - publishedAtMs < DAY_S * 1000).length
+
+  /** Why the platform refuses a carousel of these children, if it does. */
+  const childrenFailure = (children: ReadonlyArray<string>, nowMs: number): FailureKind | undefined => {
+    const found = children.flatMap((id) => containers.get(id) ?? [])
+    if (found.length < children.length || !found.every(({ container }) => isItem(container))) return "InvalidInput"
+    return found.some((each) => stateOf(each, nowMs) === "in-progress") ? "NotReady" : undefined
+  }
+
+  /** Why the platform refuses to publish a container, if it does. */
+  const publishFailure = (accountId: string, kept: KeptContainer, nowMs: number): FailureKind | undefined => {
+    const state = stateOf(kept, nowMs)
+    if (state === "in-progress") return "NotReady"
+    if (state !== "finished" || kept.accountId !== accountId) return "ContainerGone"
+    // The platform publishes a video as a reel only.
+    if (kept.container.kind === "video") return "InvalidInput"
+    return postsOfDay(accountId, nowMs) >= quotaTotal ? "DailyQuota" : undefined
+  }
 
   return MediaGraphPort.of({
-    createContainer: Effect.fnUntraced(function* (call) {
-      yield* preview(call)
-      const parameters = byName(parametersOf(call.container))
-      return yield* ask({ operation: "create", subject: call.accountId, parameters }, () => answers.readId)
+    createContainer: Effect.fnUntraced(function* ({ accountId, container }) {
+      const nowMs = yield* Clock.currentTimeMillis
+      const failure = container.kind === "carousel" ? childrenFailure(container.children, nowMs) : undefined
+      if (failure !== undefined) return yield* refused("create", failure)
+      const id = nextId()
+      containers.set(id, { accountId, container, createdAtMs: nowMs, publishedAtMs: undefined })
+      return yield* answered(id)
     }),
-    readContainer: (containerId) =>
-      ask({ operation: "status", subject: containerId, parameters: byName([wire.STATUS_FIELDS]) }, (scrub) =>
-        answers.readStatus(containerId, scrub),
-      ),
-    publishContainer: ({ accountId, containerId }) =>
-      ask({ operation: "publish", subject: accountId, parameters: { creation_id: containerId } }, () => answers.readId),
+    readContainer: Effect.fnUntraced(function* (containerId) {
+      const kept = containers.get(containerId)
+      if (kept === undefined) return yield* refused("status", "StatusUnavailable")
+      return yield* answered({ containerId, state: stateOf(kept, yield* Clock.currentTimeMillis) })
+    }),
+    publishContainer: Effect.fnUntraced(function* ({ accountId, containerId }) {
+      const nowMs = yield* Clock.currentTimeMillis
+      const kept = containers.get(containerId)
+      if (kept === undefined) return yield* refused("publish", "ContainerGone")
+      const failure = publishFailure(accountId, kept, nowMs)
+      if (failure !== undefined) return yield* refused("publish", failure)
+      kept.publishedAtMs = nowMs
+      return yield* answered(nextId())
+    }),
     readPublishingLimit: (accountId) =>
-      ask({ operation: "limit", subject: accountId, parameters: byName([wire.LIMIT_FIELDS]) }, () => answers.readLimit),
+      Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+        answered({ used: postsOfDay(accountId, nowMs), total: quotaTotal, periodS: DAY_S }),
+      ),
     requestAppToken: ({ appId, appSecret }) =>
-      ask(
-        {
-          operation: "app-token",
-          subject: "",
-          parameters: { client_id: appId, client_secret: Redacted.value(appSecret) },
-        },
-        () => answers.readToken,
-      ),
-    preview,
-    probe: ({ path, parameters }) =>
-      ask({ operation: "probe", subject: path, parameters: byName(parameters) }, () => answers.readId).pipe(
-        Effect.map(({ value }) => ({ status: 200, kind: "Accepted", id: value }) as const),
-        Effect.catchIf(
-          ({ status }) => status !== undefined,
-          ({ status = 0, kind }) => Effect.succeed({ status, kind }),
-        ),
-      ),
+      appId === "" || Redacted.value(appSecret) === ""
+        ? refused("app-token", "TokenInvalid")
+        : answered(Redacted.make(`${appId}|app-token-in-memory`)),
   })
 }
 
-/** The graph in memory, on the clock of its callers. */
-export const layer = (model: GraphModel, targetBytesMax = 15_000): Layer.Layer<MediaGraphPort> =>
-  Layer.succeed(MediaGraphPort, make(model, targetBytesMax))
+/** The graph in this process, on the clock of its callers. It keeps what it was given until the layer ends. */
+export const layer = (options: MemoryGraphOptions = {}): Layer.Layer<MediaGraphPort> =>
+  Layer.sync(MediaGraphPort, () => make(options))

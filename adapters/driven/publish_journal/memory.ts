@@ -1,11 +1,12 @@
 import { Effect, Layer } from "effect"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
-import { decodeEntry, encodeEntry } from "./stored_entry.ts"
+import { decodeEntry, encodeEntry, fingerprint } from "./stored_entry.ts"
 
 /** Keeps the journal in this process: it holds while the process lives. */
 export const layer: Layer.Layer<PublishJournal> = Layer.sync(PublishJournal, () => {
   const entries = new Map<string, { readonly body: string; readonly version: number }>()
   return PublishJournal.of({
+    fingerprint,
     find: (key) =>
       Effect.sync(() => {
         const stored = entries.get(key)

@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import type { Db } from "mongodb"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { MongoConnection } from "../mongo_connection.ts"
-import { decodeEntry, encodeEntry } from "./stored_entry.ts"
+import { decodeEntry, encodeEntry, fingerprint } from "./stored_entry.ts"
 
 interface EntryDocument {
   readonly _id: string
@@ -48,6 +48,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { run } = yield* MongoConnection
     return PublishJournal.of({
+      fingerprint,
       find: (key) =>
         run(async (db) => {
           const document = await journalOf(db).findOne(

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
-import { decodeEntry, encodeEntry } from "./stored_entry.ts"
+import { decodeEntry, encodeEntry, fingerprint } from "./stored_entry.ts"
 
 const TABLE = `
   CREATE TABLE IF NOT EXISTS publish_journal (
@@ -28,6 +28,7 @@ export const layer = Layer.effect(
       next: db.prepare("UPDATE publish_journal SET version = version + 1, body = ? WHERE key = ? AND version = ?"),
     }))
     return PublishJournal.of({
+      fingerprint,
       find: (key) =>
         Effect.suspend(() =>
           database.read(() => {

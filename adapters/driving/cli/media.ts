@@ -7,13 +7,13 @@ import {
   requestAppToken,
 } from "../../../application/media/containers.ts"
 import type { GraphPacing } from "../../../application/media/graph_pacing.ts"
-import { planMedia } from "../../../application/media/plan.ts"
 import { probeGraph } from "../../../application/media/probe.ts"
 import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { type Look, waitUntilReady } from "../../../application/media/wait_until_ready.ts"
 import type { MediaKind } from "../../../domain/media/container.ts"
 import { CarouselIncomplete, type MediaIssue } from "../../../domain/media/errors.ts"
+import type { GraphProbe } from "../../../domain/media/graph_probe.ts"
 import type { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { type Arguments, type Command, type CommandError, type Report, type Terminal, WrongUsage } from "./command.ts"
@@ -22,10 +22,22 @@ import { textTable } from "./text_table.ts"
 
 type GraphServices = MediaGraphPort | GraphPacing
 
+/** The requests of a creation that is only shown. */
+export interface DryRun {
+  readonly requests: ReadonlyArray<{ readonly method: string; readonly target: string; readonly body?: string }>
+  readonly warnings: ReadonlyArray<MediaIssue>
+  /** Containers the creation would take from the account's budget of a day. */
+  readonly containers: number
+}
+
 /** What the commands are run with; read from the environment only when a command runs. */
 export interface MediaTools {
-  /** What every command needs. */
+  /** What every command needs that sends something. */
   readonly graph: Layer.Layer<GraphServices, CommandError>
+  /** What `probe` needs beside it. */
+  readonly probe: Layer.Layer<GraphProbe, CommandError>
+  /** Shows the requests of a creation, secrets masked, and sends nothing. */
+  readonly dryRun: (accountId: string, input: unknown) => Effect.Effect<DryRun, CommandError>
   /** The store's journal; opened only by what publishes. */
   readonly journal: Layer.Layer<PublishJournal, CommandError>
   readonly accountId: string | undefined
@@ -60,73 +72,54 @@ const warningLines = (warnings: ReadonlyArray<MediaIssue>): ReadonlyArray<string
 
 const lines = (...texts: ReadonlyArray<string>): string => texts.join("\n")
 
-const STILL = 1
+const done = (json: unknown, ...texts: ReadonlyArray<string>): Report => ({ json, text: lines(...texts) })
 
-const incompleteReport = (error: CarouselIncomplete): Report => ({
-  json: {
-    code: error.code,
-    created: error.created,
-    failed: error.failed.map(({ index, error: each }) => ({ index, code: each.code, message: each.message })),
-    skipped: error.skipped,
-  },
-  text: lines(
-    textTable(
-      ["item", "result"],
-      [
-        ...error.created.map(({ index, containerId }) => [index, `created: id=${containerId}`] as const),
-        ...error.failed.map(({ index, error: each }) => [index, each.message] as const),
-        ...error.skipped.map((index) => [index, "not started"] as const),
-      ].sort(([left], [right]) => left - right),
-    ),
-    "No carousel was made. Run it again with --item id=<container> for the created ones.",
-  ),
+/** The report of work that is not done yet: exit code 1, so that a script knows to run the command again. */
+const unfinished = (json: unknown, ...texts: ReadonlyArray<string>): Report => ({
+  ...done(json, ...texts),
   exitCode: 1,
 })
 
+const incompleteReport = (error: CarouselIncomplete): Report => {
+  const rows = [
+    ...error.created.map(({ index, containerId }) => [index, `created: id=${containerId}`] as const),
+    ...error.failed.map(({ index, error: each }) => [index, each.message] as const),
+    ...error.skipped.map((index) => [index, "not started"] as const),
+  ].sort(([left], [right]) => left - right)
+  const failed = error.failed.map(({ index, error: { code, message } }) => ({ index, code, message }))
+  return unfinished(
+    { code: error.code, created: error.created, failed, skipped: error.skipped },
+    textTable(["item", "result"], rows),
+    "No carousel was made. Run it again with --item id=<container> for the created ones.",
+  )
+}
+
 const asPost = Effect.fnUntraced(function* (key: string, accountId: string, post: object, terminal: Terminal) {
   const result = yield* publishPost({ key, accountId, post }, watching(terminal))
-  const report: Report =
-    result.state === "published"
-      ? {
-          json: result,
-          text: lines(`Published: ${result.mediaId ?? "media id unknown"}`, ...warningLines(result.warnings)),
-        }
-      : { json: result, text: "Still being processed: run the same command again, with the same key.", exitCode: STILL }
-  return report
+  return result.state === "published"
+    ? done(result, `Published: ${result.mediaId ?? "media id unknown"}`, ...warningLines(result.warnings))
+    : unfinished(result, "Still being processed: run the same command again, with the same key.")
 })
 
-const asDryRun = Effect.fnUntraced(function* (accountId: string, input: object) {
-  const plan = yield* planMedia(accountId, input)
+const dryRunReport = (plan: DryRun): Report => {
   const requests = plan.requests.flatMap(({ method, target, body }) => [
     `${method} ${target}`,
     ...(body === undefined ? [] : [body]),
   ])
-  const report: Report = {
-    json: plan,
-    text: lines(...requests, ...warningLines(plan.warnings), `Containers: ${plan.containers}. Nothing was sent.`),
-  }
-  return report
-})
+  return done(plan, ...requests, ...warningLines(plan.warnings), `Containers: ${plan.containers}. Nothing was sent.`)
+}
 
 const created = Effect.fnUntraced(function* (kind: Creation, accountId: string, input: object, terminal: Terminal) {
   if (kind !== "carousel") {
     const container = yield* createContainer(accountId, input)
-    return { json: container, text: lines(container.containerId, ...warningLines(container.warnings)) } as Report
+    return done(container, container.containerId, ...warningLines(container.warnings))
   }
   const { kind: _carousel, ...post } = input as { readonly kind?: unknown }
   const result = yield* createCarouselFromItems(accountId, post, watching(terminal))
-  const report: Report =
-    result.state === "created"
-      ? { json: result, text: lines(result.containerId, ...warningLines(result.warnings)) }
-      : {
-          json: result,
-          text: lines(
-            "Units are still being processed. Run again with:",
-            ...result.items.map(({ containerId }) => `  --item id=${containerId}`),
-          ),
-          exitCode: STILL,
-        }
-  return report
+  const items = result.items.map(({ containerId }) => `  --item id=${containerId}`)
+  return result.state === "created"
+    ? done(result, result.containerId, ...warningLines(result.warnings))
+    : unfinished(result, "Units are still being processed. Run again with:", ...items)
 })
 
 const creation = (kind: Creation, tools: Tools): Command => {
@@ -155,13 +148,12 @@ const creation = (kind: Creation, tools: Tools): Command => {
         const input = yield* readCreation(kind, args)
         const ready = yield* tools
         const accountId = yield* accountOf(args, ready)
+        if (args.options["dry-run"] === true) return dryRunReport(yield* ready.dryRun(accountId, input))
         const key = wordOf(args, "publish-as")
         const program =
-          args.options["dry-run"] === true
-            ? asDryRun(accountId, input)
-            : key === undefined
-              ? created(kind, accountId, input, args.terminal)
-              : Effect.provide(asPost(key, accountId, input, args.terminal), ready.journal)
+          key === undefined
+            ? created(kind, accountId, input, args.terminal)
+            : Effect.provide(asPost(key, accountId, input, args.terminal), ready.journal)
         return yield* program.pipe(
           Effect.catchIf(
             (error) => error instanceof CarouselIncomplete,
@@ -184,10 +176,10 @@ const status = (tools: Tools): Command => ({
       const { graph } = yield* tools
       if (options["wait"] !== true) {
         const seen = yield* Effect.provide(containerStatus(containerId), graph)
-        return { json: seen, text: seen.detail === undefined ? seen.state : `${seen.state}: ${seen.detail}` }
+        return done(seen, seen.detail === undefined ? seen.state : `${seen.state}: ${seen.detail}`)
       }
       const waited = yield* Effect.provide(waitUntilReady(containerId, watching(terminal)), graph)
-      return { json: waited, text: waited.state, exitCode: waited.state === "still-processing" ? STILL : 0 }
+      return (waited.state === "still-processing" ? unfinished : done)(waited, waited.state)
     }),
 })
 
@@ -215,11 +207,9 @@ const publishing = (tools: Tools): Command => ({
       }
       const options = { ...watching(args.terminal), force: args.options["force"] === true }
       const result = yield* publish(call, options).pipe(Effect.provide(Layer.merge(ready.graph, ready.journal)))
-      const report: Report =
-        result.state === "published"
-          ? { json: result, text: `Published: ${result.mediaId ?? "media id unknown"}` }
-          : { json: result, text: "Still being processed: run the same command again.", exitCode: STILL }
-      return report
+      return result.state === "published"
+        ? done(result, `Published: ${result.mediaId ?? "media id unknown"}`)
+        : unfinished(result, "Still being processed: run the same command again.")
     }),
 })
 
@@ -234,7 +224,7 @@ const limit = (tools: Tools): Command => ({
       const ready = yield* tools
       const found = yield* Effect.provide(publishingLimit(yield* accountOf(args, ready)), ready.graph)
       const hours = found.periodS === undefined ? "" : ` in ${found.periodS / 3600} h`
-      return { json: found, text: `${found.used} of ${found.total ?? "an unknown number"}${hours}` }
+      return done(found, `${found.used} of ${found.total ?? "an unknown number"}${hours}`)
     }),
 })
 
@@ -250,7 +240,7 @@ const appToken = (tools: Tools): Command => ({
       if (appId === undefined || appSecret === undefined)
         return yield* new WrongUsage({ rule: "GRAPH_APP_ID and GRAPH_APP_SECRET are required by 'media app-token'" })
       const token = Redacted.value(yield* Effect.provide(requestAppToken({ appId, appSecret }), graph))
-      return { json: { accessToken: token }, text: token }
+      return done({ accessToken: token }, token)
     }),
 })
 
@@ -268,9 +258,9 @@ const probe = (tools: Tools): Command => ({
       const ready = yield* tools
       const accountId = yield* accountOf(args, ready)
       const files = { imageUrl: wordOf(args, "image-url"), videoUrl: wordOf(args, "video-url") }
-      const answers = yield* Effect.provide(probeGraph(accountId, files), ready.graph)
+      const answers = yield* Effect.provide(probeGraph(accountId, files), Layer.merge(ready.graph, ready.probe))
       const rows = answers.map(({ question, outcome, answer }) => [question, outcome, answer])
-      return { json: answers, text: textTable(["question", "outcome", "answer"], rows) }
+      return done(answers, textTable(["question", "outcome", "answer"], rows))
     }),
 })
 

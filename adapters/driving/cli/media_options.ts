@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import type { ParseArgsOptionsConfig } from "node:util"
 import { Effect } from "effect"
+import { isObject } from "../../../domain/json_object.ts"
 import { type Arguments, WrongUsage } from "./command.ts"
 
 /** How one option becomes a member of what a creation is given. */
@@ -15,7 +16,7 @@ interface Option {
 }
 
 const asIs: Reader = (text) => text
-/** Digits become a number; anything else is the domain's to refuse. */
+/** Digits become a number; anything else stays a text, which the domain refuses. */
 const number: Reader = (text) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 const truth: Reader = (text) => (text === "true" ? true : text === "false" ? false : text)
 
@@ -102,6 +103,7 @@ export const CREATIONS = {
   { readonly source: string | undefined; readonly options: Readonly<Record<string, Option>> }
 >
 
+/** A kind of container that a command creates. */
 export type Creation = keyof typeof CREATIONS
 
 const optionsOf = (kind: Creation): ReadonlyArray<readonly [string, Option]> => Object.entries(CREATIONS[kind].options)
@@ -126,13 +128,17 @@ const readFile = (path: string): Effect.Effect<object, WrongUsage> =>
     catch: () => new WrongUsage({ rule: "--from must name a readable JSON file, or - for standard input" }),
   }).pipe(
     Effect.flatMap((value) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
+      isObject(value)
         ? Effect.succeed(value)
         : Effect.fail(new WrongUsage({ rule: "--from must hold one JSON object" })),
     ),
   )
 
-/** What the words describe, on top of what the file does; whether it may be so is the domain's to say. */
+/**
+ * The description of a creation: the members of the file, overridden by those of the command line. The domain checks it.
+ *
+ * @fails {WrongUsage} when the file cannot be read or holds no JSON object
+ */
 export const readCreation = Effect.fnUntraced(function* (kind: Creation, { positionals, options }: Arguments) {
   const base = typeof options["from"] === "string" ? yield* readFile(options["from"]) : {}
   const { source } = CREATIONS[kind]

@@ -142,7 +142,7 @@ describe("retryPause()", () => {
 
 describe("decidePoll()", () => {
   const look = (state: ContainerState, at: { look: number; elapsedMs: number }) =>
-    decidePoll({ containerId: "1", state }, { ...at, waiting: DEFAULT_WAITING })
+    decidePoll(state, { ...at, waiting: DEFAULT_WAITING })
 
   test("ends on every final state", () => {
     const first = { look: 1, elapsedMs: 0 }
@@ -247,7 +247,7 @@ describe("readUsage() and paceAfter()", () => {
   })
 
   for (const text of [
-    undefined,
+    null,
     "",
     "{",
     "null",
@@ -262,9 +262,9 @@ describe("readUsage() and paceAfter()", () => {
     test(`71 makes nothing of ${text}`, () => deepEqual(readUsage({ app: text, business: text }), {}))
 
   test("71 clamps what cannot be", () => {
-    equal(readUsage({ app: '{"call_count":1e9}', business: undefined }).appPercent, 100)
+    equal(readUsage({ app: '{"call_count":1e9}', business: null }).appPercent, 100)
     const business = '{"1":[{"estimated_time_to_regain_access":1e12}]}'
-    equal(readUsage({ app: undefined, business }).regainMs, 86_400_000)
+    equal(readUsage({ app: null, business }).regainMs, 86_400_000)
   })
 
   test("is free, slows down, then stops until access is given back", () => {
@@ -297,6 +297,11 @@ describe("makeGraphAddress()", () => {
     "https://graph.example.com/?a=p4ss",
     "https://graph.example.com/#p4ss",
     "https://graph.example.com/../p4ss",
+    "https://graph.example.com/%2e%2e/p4ss",
+    "https:\\\\graph.example.com",
+    "https:graph.example.com",
+    "https://graph.example.com?",
+    "https://graph.example.com:99999",
     "graph.example.com",
     "",
     "ftp://graph.example.com",
@@ -325,6 +330,7 @@ describe("secrets in addresses and texts", () => {
     equal(maskUrl(url), "https://s3.example.com/k.jpg?X-Amz-Credential=<redacted>&X-Amz-Signature=<redacted>&id=9")
     deepEqual(secretsInUrl(url), ["AKIA", "ab%2Bcdef"])
     deepEqual(secretsInUrl("https://cdn.example.com/a.jpg"), [])
+    equal(maskUrl("https://x.example/a%20b?q='*~%20+&sig=1&&n"), "https://x.example/a%20b?q='*~%20+&sig=<redacted>&&n")
   })
 
   test("masks long credentials under unknown names", () => {

@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe, test } from "node:test"
 import fc from "fast-check"
 import type { Container } from "../../../domain/media/container.ts"
-import { encodeQuery, fingerprint } from "../../../domain/media/encoding.ts"
+import { encodeQuery } from "../../../domain/media/encoding.ts"
 import { PARAMETERS, parametersOf } from "../../../domain/media/parameters.ts"
 
 const imageUrl = "https://cdn.example.com/a.jpg"
@@ -169,13 +169,4 @@ describe("parametersOf() and encodeQuery()", () => {
         deepEqual([...new URLSearchParams(query)], pairs)
       }),
     ))
-})
-
-describe("fingerprint()", () => {
-  test("tells texts apart that differ little", () => {
-    const texts = Array.from({ length: 20_000 }, (_, at) => `caption=${at}`)
-    equal(new Set(texts.map(fingerprint)).size, texts.length)
-    equal(fingerprint("caption=1"), fingerprint("caption=1"))
-    ok(/^[0-9a-f]{16}$/.test(fingerprint("")))
-  })
 })

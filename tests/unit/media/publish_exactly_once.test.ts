@@ -4,19 +4,14 @@ import { describe, test } from "node:test"
 import { inspect } from "node:util"
 import { Clock, Effect, Exit, Layer } from "effect"
 import fc from "fast-check"
-import {
-  type Fault,
-  type GraphModelOptions,
-  type ModelAnswer,
-  makeGraphModel,
-} from "../../../adapters/driven/media_graph/graph_model.ts"
-import * as memoryGraph from "../../../adapters/driven/media_graph/memory.ts"
 import * as memoryJournal from "../../../adapters/driven/publish_journal/memory.ts"
 import * as pacing from "../../../application/media/graph_pacing.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import type { Post } from "../../../domain/media/container.ts"
 import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { type Fault, type GraphModelOptions, type ModelAnswer, makeGraphModel } from "../../support/graph_model.ts"
+import * as scriptedGraph from "../../support/graph_model_port.ts"
 import { makeJumpingClock } from "../../support/jumping_clock.ts"
 import { ACCOUNT, CAROUSEL, graphError, REEL, unavailable } from "../../support/media_world.ts"
 
@@ -34,7 +29,9 @@ const POSTS: Readonly<Record<string, Post>> = { reel: REEL, carousel: { kind: "c
 const makeScene = (options: GraphModelOptions) => {
   const clock = makeJumpingClock()
   const model = makeGraphModel(options)
-  const shared = Effect.runSync(Effect.scoped(Layer.build(Layer.merge(memoryGraph.layer(model), memoryJournal.layer))))
+  const shared = Effect.runSync(
+    Effect.scoped(Layer.build(Layer.merge(scriptedGraph.layer(model), memoryJournal.layer))),
+  )
 
   /** One process: its own pacing, and after its death nothing it does reaches the world. */
   const run = (post: Post, death: Death | undefined) => {

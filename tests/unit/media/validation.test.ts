@@ -46,6 +46,9 @@ const REFUSED: ReadonlyArray<Refusal> = [
     "/imageUrl",
     "url-credentials",
   ],
+  ...["https:/cdn.example.com/a", "https:cdn.example.com/a", "https://1.2.3.999/a", "https://a.example:99999/a"].map(
+    (url): Refusal => [`31 no host: ${url}`, { ...image, imageUrl: url }, "/imageUrl", "url-host"],
+  ),
   ["31 no host", { ...image, imageUrl: "https:///a.jpg" }, "/imageUrl", "url-host"],
   ["31 a fragment", { ...image, imageUrl: `${imageUrl}#x` }, "/imageUrl", "url-fragment"],
   ["32 2,201 characters", { ...image, caption: "x".repeat(2201) }, "/caption", "caption-length"],
@@ -165,6 +168,7 @@ describe("checkContainer()", () => {
     ["a video alone", video, "standalone-video"],
     ["a caption on an item", { ...image, isCarouselItem: true, caption: "c" }, "ignored-on-item"],
     ["a private host", { ...image, imageUrl: "https://10.0.0.7/a.jpg" }, "private-host"],
+    ["a private host in another spelling", { ...image, imageUrl: "https://0x7f.1/a.jpg" }, "private-host"],
     ["an address signed for ten minutes", { ...image, imageUrl: `${imageUrl}?X-Amz-Expires=600` }, "presigned-short"],
     [
       "an address whose signature ends soon",

@@ -1,8 +1,9 @@
 // The HTTP adapter against a server that says anything: request targets byte for byte, answers, faults, and no secret
 // in whatever comes out, also when the server repeats them.
 import { describe, expect, test } from "bun:test"
-import { createServer } from "node:net"
+import { createServer, type Socket } from "node:net"
 import { Cause, Effect, Exit, Fiber, Layer, Logger, Redacted, References, type Scope, Tracer } from "effect"
+import type { GraphConnection } from "../../adapters/driven/media_graph/graph_exchange.ts"
 import * as http from "../../adapters/driven/media_graph/http.ts"
 import { createContainer } from "../../application/media/containers.ts"
 import * as pacing from "../../application/media/graph_pacing.ts"
@@ -23,13 +24,13 @@ const signed: Container = { kind: "image", imageUrl: SIGNED_URL }
 const TARGET = "image_url=https%3A%2F%2Fcdn.example.com%2Fa.jpg"
 const TOKEN_SENT = "access_token=TKN-s3cr3t%7Cx%20y%2Bz%26w"
 
-const graphAt = (url: string, options: Partial<http.HttpGraphOptions> = {}) =>
+const graphAt = (url: string, options: Partial<GraphConnection> = {}) =>
   Effect.gen(function* () {
     const address = yield* makeGraphAddress({ graphUrl: url, apiVersion: "v25.0" })
     const layer = http.layer({
       address,
       accessToken: Effect.succeed(Redacted.make(TOKEN)),
-      timeoutMs: 2_000,
+      timeoutMs: 60_000,
       targetBytesMax: 15_000,
       placement: { parameters: "query", token: "query" },
       ...options,
@@ -70,7 +71,7 @@ const watched = async <A, E>(program: Effect.Effect<A, E, Scope.Scope>) => {
 const talk = async <A, E>(
   answer: (request: Seen) => Answer | "drop" | undefined,
   ask: (graph: Graph, server: LocalServer) => Effect.Effect<A, E, Scope.Scope>,
-  options: Partial<http.HttpGraphOptions> & { readonly path?: string } = {},
+  options: Partial<GraphConnection> & { readonly path?: string } = {},
 ) => {
   let server: LocalServer | undefined
   const { path = "", ...rest } = options
@@ -131,13 +132,8 @@ describe("requests of the HTTP graph", () => {
     })
     expect(value === undefined ? undefined : Redacted.value(value.value)).toBe("123|abcS3cr3t")
     expect(leakIn(value)).toBeUndefined()
-    for (const answer of [
-      "{}",
-      '{"access_token":""}',
-      '{"access_token":7}',
-      '{"token":"123|abcS3cr3t"}',
-      "123|abcS3cr3t",
-    ]) {
+    const wrong = ["{}", '{"access_token":""}', '{"access_token":7}', '{"token":"123|abcS3cr3t"}', "123|abcS3cr3t"]
+    for (const answer of wrong) {
       const { failure } = await talk(
         () => ({ body: answer }),
         (graph) => graph.requestAppToken(app),
@@ -243,62 +239,28 @@ describe("answers to the HTTP graph", () => {
       expect((await talk(() => answer, create(image))).value).toBe(ID)
     })
 
-  const graphError = (status: number, error: unknown, headers = {}): Answer => ({
-    status,
-    headers,
-    body: JSON.stringify({ error }),
-  })
+  const error = (status: number, envelope: unknown): Answer => ({ status, body: JSON.stringify({ error: envelope }) })
+  const refusal = (status: number, code: number, error_subcode?: number, message = "m") =>
+    error(status, { message, error_user_msg: message, code, error_subcode })
+  const debugInfo = (info: object): Answer => ({ status: 400, body: JSON.stringify({ debug_info: info }) })
+  const UNREADABLE = ["{}", '{"id":""}', '{"id":{}}', '{"id":1.5}', '{"id":-1}', '{"id":"../x"}', "[]", "null", ""]
   const BAD: ReadonlyArray<readonly [name: string, answer: Answer, expected: object]> = [
-    ...[
-      "{}",
-      '{"id":""}',
-      '{"id":{}}',
-      '{"id":1.5}',
-      '{"id":-1}',
-      '{"id":"../x"}',
-      "[]",
-      "null",
-      "",
-      `"${ID}"`,
-      `{"id":"178`,
-    ].map((body) => [`47 200 ${body}`, { body }, { kind: "Protocol", applied: "unknown", status: 200 }] as const),
-    ["48 200 with an error", graphError(200, { message: "m", code: 100 }), { kind: "InvalidInput", graphCode: 100 }],
-    [
-      "50 children",
-      graphError(400, { message: "m", code: 100, error_subcode: 2207028 }),
-      { kind: "InvalidInput", subcode: 2207028 },
-    ],
-    [
-      "51 an expired token",
-      graphError(400, { message: TATTLE, code: 190, error_subcode: 463 }),
-      { kind: "TokenInvalid" },
-    ],
-    [
-      "52 a wrong version",
-      graphError(400, { message: "Unknown path components", code: 2500 }),
-      { kind: "InvalidInput" },
-    ],
-    ["53 no permission", graphError(403, { message: "m", code: 10 }), { kind: "Permission" }],
-    [
-      "54 an address repeated",
-      graphError(400, { message: TATTLE, error_user_msg: TATTLE, code: 9004, error_subcode: 2207052 }),
-      { kind: "MediaFetch" },
-    ],
-    [
-      "55 an unknown code",
-      graphError(400, { message: "m", code: 424242, error_subcode: 999 }),
-      { kind: "Unrecognised", applied: "unknown" },
-    ],
-    ["56 an error without a code", graphError(400, { message: "m" }), { kind: "Protocol" }],
-    ["56 an error that is a string", graphError(400, "no"), { kind: "Protocol" }],
-    ["56 an error that is null", graphError(200, null), { kind: "Protocol" }],
-    ["56 a code that is a string", graphError(400, { code: "190" }), { kind: "Protocol" }],
-    [
-      "57 the upload hosts' envelope",
-      { status: 400, body: '{"debug_info":{"retriable":false,"message":"m"}}' },
-      { kind: "MediaRejected" },
-    ],
-    ["57 the same, retriable", { status: 400, body: '{"debug_info":{"retriable":true}}' }, { kind: "ServerTransient" }],
+    ...[...UNREADABLE, `"${ID}"`, `{"id":"178`].map(
+      (body) => [`47 200 ${body}`, { body }, { kind: "Protocol", applied: "unknown", status: 200 }] as const,
+    ),
+    ["48 200 with an error", refusal(200, 100), { kind: "InvalidInput", graphCode: 100 }],
+    ["50 children", refusal(400, 100, 2207028), { kind: "InvalidInput", subcode: 2207028 }],
+    ["51 an expired token", refusal(400, 190, 463, TATTLE), { kind: "TokenInvalid" }],
+    ["52 a wrong version", refusal(400, 2500), { kind: "InvalidInput" }],
+    ["53 no permission", refusal(403, 10), { kind: "Permission" }],
+    ["54 an address repeated", refusal(400, 9004, 2207052, TATTLE), { kind: "MediaFetch" }],
+    ["55 an unknown code", refusal(400, 424242, 999), { kind: "Unrecognised", applied: "unknown" }],
+    ["56 an error without a code", error(400, { message: "m" }), { kind: "Protocol" }],
+    ["56 an error that is a string", error(400, "no"), { kind: "Protocol" }],
+    ["56 an error that is null", error(200, null), { kind: "Protocol" }],
+    ["56 a code that is a string", error(400, { code: "190" }), { kind: "Protocol" }],
+    ["57 the upload hosts' envelope", debugInfo({ retriable: false, message: "m" }), { kind: "MediaRejected" }],
+    ["57 the same, retriable", debugInfo({ retriable: true }), { kind: "ServerTransient" }],
     ["58 too many calls", { status: 429, headers: { "retry-after": "2" } }, { kind: "Throttled", retryAfterMs: 2_000 }],
     [
       "58 a date in Retry-After",
@@ -310,7 +272,6 @@ describe("answers to the HTTP graph", () => {
       { status: 502, body: `<html>${TATTLE}</html>` },
       { kind: "ServerTransient", applied: "unknown", status: 502 },
     ],
-    ["67 a whole answer with half a JSON value", { body: '{"id":"178' }, { kind: "Protocol", applied: "unknown" }],
     ["69 a redirect", { status: 302, headers: { location: "/elsewhere" } }, { kind: "Protocol", applied: "unknown" }],
     ["70 a body without end", { body: "x".repeat(3_000_000) }, { kind: "Protocol", applied: "unknown" }],
     [
@@ -354,66 +315,39 @@ describe("answers to the HTTP graph", () => {
     ['{"status_code":"QUEUED"}', { state: "unknown" }],
     ['{"status_code":"toString"}', { state: "unknown" }],
   ]
+  const told = <A, E>(body: string, ask: (graph: Graph) => Effect.Effect<{ readonly value: A }, E>) =>
+    talk(() => ({ body }), ask)
+  const look = (body: string) => told(body, (graph) => graph.readContainer("1"))
+  const limit = (body: string) => told(body, (graph) => graph.readPublishingLimit("1"))
+
   for (const [body, expected] of STATES)
-    test(`79 ${body}`, async () => {
-      expect(
-        (
-          await talk(
-            () => ({ body }),
-            (graph) => graph.readContainer("1"),
-          )
-        ).value?.value,
-      ).toMatchObject(expected)
-    })
+    test(`79 ${body}`, async () => expect((await look(body)).value?.value).toMatchObject(expected))
 
   test("79 a state's words lose their secrets", async () => {
-    const body = JSON.stringify({ status_code: "ERROR", status: TATTLE })
-    const { value } = await talk(
-      () => ({ body }),
-      (graph) => graph.readContainer("1"),
-    )
+    const { value } = await look(JSON.stringify({ status_code: "ERROR", status: TATTLE }))
+    expect(value?.value.state).toBe("error")
     expect(leakIn(value)).toBeUndefined()
   })
 
-  test("79 no state at all is no answer", async () => {
-    expect(
-      (
-        await talk(
-          () => ({ body: '{"id":"1"}' }),
-          (graph) => graph.readContainer("1"),
-        )
-      ).failure,
-    ).toMatchObject({ kind: "Protocol" })
-  })
+  test("79 no state at all is no answer", async () =>
+    expect((await look('{"id":"1"}')).failure).toMatchObject({ kind: "Protocol" }))
 
   for (const body of ['{"data":[]}', "{}", '{"data":[{"quota_usage":"2"}]}', '{"data":7}'])
-    test(`a limit that cannot be read: ${body}`, async () => {
-      const { failure } = await talk(
-        () => ({ body }),
-        (graph) => graph.readPublishingLimit("1"),
-      )
-      expect(failure).toMatchObject({ kind: "Protocol" })
-    })
+    test(`a limit that cannot be read: ${body}`, async () =>
+      expect((await limit(body)).failure).toMatchObject({ kind: "Protocol" }))
 
-  test("a limit without a total", async () => {
-    const { value } = await talk(
-      () => ({ body: '{"data":[{"quota_usage":2}]}' }),
-      (graph) => graph.readPublishingLimit("1"),
-    )
-    expect(value?.value).toEqual({ used: 2 })
-  })
+  test("a limit without a total", async () =>
+    expect((await limit('{"data":[{"quota_usage":2}]}')).value?.value).toEqual({ used: 2 }))
 })
 
-/** A server below HTTP: writes these bytes to whoever connects, and may then say nothing more, or hang up. */
-const rawServer = (bytes: string, then: "stall" | "end" | "reset") =>
+/** A server below HTTP, which does with a connection what it wants. */
+const rawServer = (onConnection: (socket: Socket) => void) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const server = createServer((socket) => {
+        // A connection the other side resets is what these tests provoke.
         socket.on("error", () => {})
-        socket.once("data", () => {
-          if (then === "reset") socket.resetAndDestroy()
-          else socket.write(bytes, () => then === "end" && socket.end())
-        })
+        onConnection(socket)
       })
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
       const address = server.address()
@@ -421,6 +355,16 @@ const rawServer = (bytes: string, then: "stall" | "end" | "reset") =>
     }),
     ({ server }) => Effect.sync(() => server.close()),
   )
+
+/** Writes these bytes to whoever asks, and then says nothing more, ends the connection, or resets it. */
+const saying =
+  (bytes: string, then: "stall" | "end" | "reset") =>
+  (socket: Socket): void => {
+    socket.once("data", () => {
+      if (then === "reset") socket.resetAndDestroy()
+      else socket.write(bytes, () => then === "end" && socket.end())
+    })
+  }
 
 describe("faults below HTTP", () => {
   const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 40\r\n\r\n"
@@ -441,7 +385,7 @@ describe("faults below HTTP", () => {
     test(name, async () => {
       const { exit } = await watched(
         Effect.gen(function* () {
-          const { url } = yield* rawServer(bytes, then)
+          const { url } = yield* rawServer(saying(bytes, then))
           return yield* create(signed)(yield* graphAt(url, { timeoutMs: 150 }))
         }),
       )
@@ -458,23 +402,19 @@ describe("faults below HTTP", () => {
   })
 
   test("72 interrupting a call closes its connection", async () => {
-    let closed: () => void = () => {}
-    const gone = new Promise<void>((resolve) => {
-      closed = resolve
+    const connected = Promise.withResolvers<void>()
+    const closed = Promise.withResolvers<void>()
+    const talking = Effect.gen(function* () {
+      const { url } = yield* rawServer((socket) => {
+        socket.on("close", () => closed.resolve())
+        socket.resume()
+        connected.resolve()
+      })
+      const call = yield* Effect.forkChild(Effect.flatMap(graphAt(url), create(image)))
+      yield* Effect.promise(() => connected.promise)
+      yield* Fiber.interrupt(call)
+      yield* Effect.promise(() => closed.promise)
     })
-    const server = createServer((socket) => {
-      socket.on("error", () => {})
-      socket.on("close", closed)
-      socket.resume()
-    })
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    const address = server.address()
-    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`
-    const connected = new Promise<void>((resolve) => server.once("connection", () => resolve()))
-    const fiber = Effect.runFork(Effect.flatMap(graphAt(url), create(image)))
-    await connected
-    await Effect.runPromise(Fiber.interrupt(fiber))
-    await gone
-    server.close()
+    await Effect.runPromise(Effect.scoped(talking))
   })
 })

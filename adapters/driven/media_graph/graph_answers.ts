@@ -17,10 +17,10 @@ import type { Scrub } from "../../../domain/media/secrets.ts"
 import { readUsage } from "../../../domain/media/usage.ts"
 
 /** An answer as it arrived. */
-export interface WireAnswer {
+export interface ReceivedAnswer {
   readonly status: number
   readonly text: string
-  readonly header: (name: string) => string | undefined
+  readonly headers: Headers
 }
 
 /** Ids are longer than a double holds: such an integer is kept as its digits. */
@@ -29,7 +29,7 @@ const keepDigits = (_name: string, value: unknown, context?: { readonly source?:
     ? context?.source
     : value
 
-// The content type is not asked: the graph sends JSON as text/javascript too, and proxies send HTML with status 200.
+// The content type decides nothing: the graph also sends JSON as text/javascript, and proxies send HTML with status 200.
 const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text, keepDigits)
@@ -43,36 +43,37 @@ const integerOf = (value: unknown): number | undefined =>
 
 const TRACE_ID = /^[A-Za-z0-9_-]{1,64}$/
 
-const secondsToMs = (text: string | undefined): number | undefined =>
-  text !== undefined && /^\d{1,6}$/.test(text.trim()) ? Number(text) * 1000 : undefined
+const secondsToMs = (text: string | null): number | undefined =>
+  text !== null && /^\d{1,6}$/.test(text.trim()) ? Number(text) * 1000 : undefined
 
 interface Complaint {
   readonly kind: FailureKind
   readonly code?: number | undefined
   readonly subcode?: number | undefined
-  readonly text?: string | undefined
+  readonly text: string
   readonly traceId?: string | undefined
 }
 
-/** Two envelopes: the graph's `error`, and `debug_info` of its upload hosts. */
-const complaintOf = (operation: GraphOperation, { status, text }: WireAnswer, body: unknown): Complaint | undefined => {
+/** What an answer complains of: in the graph's `error`, in the `debug_info` of its upload hosts, or by its status alone. */
+const complaintOf = (
+  operation: GraphOperation,
+  { status, text }: ReceivedAnswer,
+  body: unknown,
+): Complaint | undefined => {
   if (isObject(body) && isObject(body["error"])) {
     const { code, error_subcode, is_transient, message, error_user_msg, fbtrace_id } = body["error"]
     const evidence = { code: integerOf(code), subcode: integerOf(error_subcode), transient: is_transient === true }
-    const said = [message, error_user_msg].filter((each): each is string => typeof each === "string" && each !== "")
     return {
       ...evidence,
       kind: classify({ operation, status, ...evidence }),
-      ...(said.length === 0 ? {} : { text: said.join(" ") }),
-      ...(typeof fbtrace_id === "string" && TRACE_ID.test(fbtrace_id) ? { traceId: fbtrace_id } : {}),
+      text: [message, error_user_msg].filter((each) => typeof each === "string").join(" "),
+      traceId: typeof fbtrace_id === "string" && TRACE_ID.test(fbtrace_id) ? fbtrace_id : undefined,
     }
   }
   if (isObject(body) && isObject(body["debug_info"])) {
     const { retriable, message } = body["debug_info"]
-    return {
-      kind: retriable === true ? "ServerTransient" : "MediaRejected",
-      ...(typeof message === "string" ? { text: message } : {}),
-    }
+    const kind = retriable === true ? "ServerTransient" : "MediaRejected"
+    return { kind, text: typeof message === "string" ? message : "" }
   }
   if (status >= 200 && status < 300 && !(isObject(body) && "error" in body)) return undefined
   return { kind: classify({ operation, status }), text }
@@ -81,31 +82,28 @@ const complaintOf = (operation: GraphOperation, { status, text }: WireAnswer, bo
 /**
  * Reads an answer, or says how it failed.
  *
+ * @param scrub removes the call's secrets from the server's texts
  * @param read gives the value, or `undefined` when the answer lacks it
- * @fails {GraphFailure} whose texts are scrubbed
+ * @fails {GraphFailure} of kind Protocol when the answer cannot be read, else of the kind the graph's error says
  */
 export const readAnswer = <A>(
   operation: GraphOperation,
-  answer: WireAnswer,
+  answer: ReceivedAnswer,
   scrub: Scrub,
-  read: (body: unknown) => A | undefined,
+  read: (body: unknown, scrub: Scrub) => A | undefined,
 ): Effect.Effect<GraphAnswer<A>, GraphFailure> => {
   const body = parsed(answer.text)
   const usage = readUsage({
-    app: answer.header("x-app-usage"),
-    business: answer.header("x-business-use-case-usage"),
+    app: answer.headers.get("x-app-usage"),
+    business: answer.headers.get("x-business-use-case-usage"),
   })
   const complaint = complaintOf(operation, answer, body)
-  const value = complaint === undefined ? read(body) : undefined
+  const value = complaint === undefined ? read(body, scrub) : undefined
   if (value !== undefined) return Effect.succeed({ value, usage })
-  // An unreadable token answer may still hold the token: nothing of it is shown.
-  const { kind, code, subcode, text, traceId }: Complaint = complaint ?? {
-    kind: "Protocol" as const,
-    ...(operation === "app-token" ? {} : { text: answer.text }),
-  }
-  const said = text === undefined ? "" : scrub(text)
-  const regainMs = usage.regainMs === 0 ? undefined : usage.regainMs
-  const retryAfterMs = kind === "Throttled" ? (regainMs ?? secondsToMs(answer.header("retry-after"))) : undefined
+  // An answer with a token that could not be read may still hold it, so none of its text is shown.
+  const unreadable: Complaint = { kind: "Protocol", text: operation === "app-token" ? "" : answer.text }
+  const { kind, code: graphCode, subcode, text, traceId } = complaint ?? unreadable
+  const retryAfterMs = (usage.regainMs || undefined) ?? secondsToMs(answer.headers.get("retry-after"))
   return Effect.fail(
     new GraphFailure({
       kind,
@@ -113,17 +111,18 @@ export const readAnswer = <A>(
       applied: appliedBy(kind, subcode),
       status: answer.status,
       usage,
-      ...(code === undefined ? {} : { graphCode: code }),
-      ...(subcode === undefined ? {} : { subcode }),
-      ...(said === "" ? {} : { text: said }),
-      ...(traceId === undefined ? {} : { traceId }),
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      graphCode,
+      subcode,
+      text: scrub(text) || undefined,
+      traceId,
+      retryAfterMs: kind === "Throttled" ? retryAfterMs : undefined,
     }),
   )
 }
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/
 
+/** The id in an answer: of a container that was created, or of a post. */
 export const readId = (body: unknown): string | undefined => {
   const id = isObject(body) ? body["id"] : undefined
   const text = typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? String(id) : id
@@ -138,10 +137,13 @@ const STATES: Readonly<Record<string, ContainerState>> = {
   PUBLISHED: "published",
 }
 
-/** `status_code` may be missing beside `status: "Error: ..."`; a code nobody knows is "not ready", never a failure. */
+/**
+ * A container's state. The platform may leave `status_code` out beside `status: "Error: ..."`; a code this client does not
+ * know is the state `unknown`.
+ */
 export const readStatus =
-  (containerId: string, scrub: Scrub) =>
-  (body: unknown): ContainerStatus | undefined => {
+  (containerId: string) =>
+  (body: unknown, scrub: Scrub): ContainerStatus | undefined => {
     if (!isObject(body)) return undefined
     const { status_code: code, status } = body
     if (typeof code !== "string" && typeof status !== "string") return undefined
@@ -156,6 +158,7 @@ export const readStatus =
     }
   }
 
+/** The publish quota: the first row of `data`. */
 export const readLimit = (body: unknown): PublishingLimit | undefined => {
   const rows = isObject(body) ? body["data"] : undefined
   const row: unknown = Array.isArray(rows) ? rows[0] : undefined
@@ -167,6 +170,7 @@ export const readLimit = (body: unknown): PublishingLimit | undefined => {
   return { used, ...(total === undefined ? {} : { total }), ...(periodS === undefined ? {} : { periodS }) }
 }
 
+/** The app token, redacted from here on. */
 export const readToken = (body: unknown): Redacted.Redacted | undefined => {
   const token = isObject(body) ? body["access_token"] : undefined
   return typeof token === "string" && token !== "" ? Redacted.make(token) : undefined

@@ -1,4 +1,4 @@
-import { CONTAINER_LIFETIME_MS } from "../../../domain/media/policy.ts"
+import { CONTAINER_LIFETIME_MS } from "../../domain/media/policy.ts"
 
 /** How the modelled graph behaves. */
 export interface GraphModelOptions {
@@ -29,7 +29,7 @@ type ModelParameters = Readonly<Record<string, string>>
 
 /** A call as the graph sees it. */
 export interface ModelCall {
-  readonly operation: "create" | "status" | "publish" | "limit" | "app-token" | "probe"
+  readonly operation: "create" | "status" | "publish" | "limit" | "app-token" | "unknown"
   /** Account or container the path names; empty for the app token. */
   readonly subject: string
   readonly parameters: ModelParameters
@@ -69,10 +69,10 @@ const refusal = (status: number, code: number, subcode: number | undefined, mess
 })
 
 /**
- * The social media graph in memory: containers with processing time and a life of 24 hours, publish once, quota, caps.
+ * A scripted graph: containers with processing time and a life of 24 hours, publish once, quota, caps, and any fault.
  *
- * It takes the time of every call from the caller and speaks the graph's own parameters and answers, so that the
- * in-memory adapter and a server in front of it behave alike.
+ * It takes the time of every call from the caller and speaks the graph's own parameters and answers. `graph_server.ts`
+ * serves it over a socket; `graph_model_port.ts` is a port over it for tests on virtual time.
  */
 export const makeGraphModel = (options: GraphModelOptions = {}) => {
   const { processingMs = 30_000, quotaTotal = 50, containersPerDay = 400, publishedLagMs = 0 } = options
@@ -166,7 +166,7 @@ export const makeGraphModel = (options: GraphModelOptions = {}) => {
           ? { status: 200, body: { access_token: `${id}|model-app-token`, token_type: "bearer" } }
           : refusal(400, 101, undefined, "Error validating application")
       }
-      case "probe":
+      case "unknown":
         return refusal(400, 2500, undefined, "Unknown path components")
     }
   }
