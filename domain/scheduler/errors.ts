@@ -1,4 +1,4 @@
-import { Data } from "effect"
+import { type Cause, Data } from "effect"
 import type { StoreUnavailable } from "../records/errors.ts"
 
 /** The operations of {@link SchedulerPort} that talk to the agent. */
@@ -63,8 +63,17 @@ export class SchedulerUnreachable extends Data.TaggedError("SchedulerUnreachable
   }
 }
 
+/** An error of which only tag, code and fields are its own. Named, so that declarations can be written without the body. */
+type ErrorClass<Tag extends string, Code extends string, Fields> = new (
+  fields: Fields,
+) => Cause.YieldableError & Fields & { readonly _tag: Tag; readonly code: Code }
+
 /** Base of the errors of a call that brought no answer, or none to use. */
-const failedCall = <const Tag extends string, const Code extends string>(tag: Tag, code: Code, text: string) =>
+const failedCall = <const Tag extends string, const Code extends string>(
+  tag: Tag,
+  code: Code,
+  text: string,
+): ErrorClass<Tag, Code, FailedCall> =>
   class extends Data.TaggedError(tag)<FailedCall> {
     readonly code = code
     override get message(): string {
@@ -104,7 +113,10 @@ export class SchedulerDenied extends Data.TaggedError("SchedulerDenied")<
 }
 
 /** Base of the errors that carry the agent's refusal and nothing else. */
-const refusedCall = <const Tag extends string, const Code extends string>(tag: Tag, code: Code) =>
+const refusedCall = <const Tag extends string, const Code extends string>(
+  tag: Tag,
+  code: Code,
+): ErrorClass<Tag, Code, RefusedCall> =>
   class extends Data.TaggedError(tag)<RefusedCall> {
     readonly code = code
     override get message(): string {
