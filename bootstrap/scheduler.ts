@@ -115,7 +115,7 @@ const layersOf = (options: SchedulerOptions): Layer.Layer<Services, InvalidSched
     Layer.provideMerge(httpScheduler.layer(clientOptions(options))),
     Layer.provide(journalLayer(options.journalPath)),
     Layer.provideMerge(loggerLayer(options.logger)),
-    // Nobody exports a library user's spans.
+    // No exporter is set up for a library's user: spans would be made and thrown away.
     Layer.provideMerge(Layer.succeed(References.TracerEnabled, false)),
   )
 
@@ -128,7 +128,7 @@ const layersOf = (options: SchedulerOptions): Layer.Layer<Services, InvalidSched
 export const createScheduler = (options: SchedulerOptions): Scheduler => {
   Effect.runSync(checkOptions(clientOptions(options)))
   const runtime = ManagedRuntime.make(layersOf(options))
-  // A journal that cannot be opened is every call's error; here nobody is waiting for it.
+  // Every call fails with the error of a journal that cannot be opened; this only starts what the journal holds.
   if (options.journalPath !== undefined) runtime.context().catch(() => {})
   const { namespace } = options
   const place = (region = "") => (namespace === undefined ? { region } : { region, namespace })

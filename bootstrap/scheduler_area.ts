@@ -13,7 +13,7 @@ import type { Store } from "./store.ts"
 /** How long the end of the service waits for second steps of restarts, within the time a supervisor usually grants. */
 const RESTART_GRACE = "8 seconds"
 
-/** The configured agent over HTTP. */
+/** The client of the agent that the configuration names, without restarts. */
 export const schedulerClient = (config: Config, baseUrl: string): Layer.Layer<SchedulerPort, InvalidSchedulerSetup> =>
   httpScheduler.layer({
     baseUrl,

@@ -63,17 +63,17 @@ export class SchedulerUnreachable extends Data.TaggedError("SchedulerUnreachable
   }
 }
 
-/** A class of errors with a tag, a stable code and the fields of a call. */
-type CallErrorClass<Tag extends string, Code extends string, Call extends FailedCall> = new (
-  call: Call,
-) => Cause.YieldableError & Readonly<Call> & { readonly _tag: Tag; readonly code: Code }
+/** An error of which only tag, code and fields are its own. Named, so that declarations can be written without the body. */
+type ErrorClass<Tag extends string, Code extends string, Fields> = new (
+  fields: Fields,
+) => Cause.YieldableError & Fields & { readonly _tag: Tag; readonly code: Code }
 
 /** Base of the errors of a call that brought no answer, or none to use. */
 const failedCall = <const Tag extends string, const Code extends string>(
   tag: Tag,
   code: Code,
   text: string,
-): CallErrorClass<Tag, Code, FailedCall> =>
+): ErrorClass<Tag, Code, FailedCall> =>
   class extends Data.TaggedError(tag)<FailedCall> {
     readonly code = code
     override get message(): string {
@@ -116,7 +116,7 @@ export class SchedulerDenied extends Data.TaggedError("SchedulerDenied")<
 const refusedCall = <const Tag extends string, const Code extends string>(
   tag: Tag,
   code: Code,
-): CallErrorClass<Tag, Code, RefusedCall> =>
+): ErrorClass<Tag, Code, RefusedCall> =>
   class extends Data.TaggedError(tag)<RefusedCall> {
     readonly code = code
     override get message(): string {

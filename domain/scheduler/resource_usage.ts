@@ -2,7 +2,7 @@
 interface MemoryStats {
   readonly RSS: number
   readonly Usage?: number
-  /** Names of the fields the driver measured; one that is not named is 0 because nobody looked. */
+  /** Names of the fields the driver measures; a field that is not named is 0 without having been measured. */
   readonly Measured?: ReadonlyArray<string> | null
   readonly [field: string]: unknown
 }

@@ -1,9 +1,12 @@
 // What goes wrong on the way: cases 42 to 62 of the wire notes. Raw sockets say what no HTTP server would.
-import { afterEach, describe, expect, test } from "bun:test"
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 import type { Scheduler, SchedulerOptions } from "../../bootstrap/scheduler.ts"
 import { failureOf, schedulerClients } from "../support/scheduler_clients.ts"
+
+// Answers of tens of megabytes: seconds on a busy machine.
+setDefaultTimeout(60_000)
 
 const TOKEN = "s3cr3t-token-value"
 const JOB = '{"ID":"j","Name":"j"}'

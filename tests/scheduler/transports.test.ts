@@ -1,11 +1,14 @@
 // TLS with a certificate authority of our own, client certificates, unix sockets, and the bound of requests in flight.
-import { afterAll, describe, expect, test } from "bun:test"
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createScheduler, type SchedulerOptions } from "../../bootstrap/scheduler.ts"
 import { startFakeAgent } from "../support/fake_agent.ts"
+
+// Certificates, hundreds of restarts: seconds on a busy machine.
+setDefaultTimeout(60_000)
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-tls-"))
 afterAll(() => rmSync(folder, { recursive: true }))

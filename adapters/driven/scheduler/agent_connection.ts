@@ -1,5 +1,5 @@
 // Sends requests to one agent, within its deadlines and bounds; what goes wrong on the way comes as the port's errors.
-import { Effect, Schedule, type Scope, Semaphore, Stream } from "effect"
+import { Effect, Schedule, Semaphore, Stream } from "effect"
 import * as errors from "../../../domain/scheduler/errors.ts"
 import { makeSecretMask } from "../../../domain/secret_mask.ts"
 import { sendLogged } from "../exchange_log.ts"
@@ -14,26 +14,6 @@ import type { AgentAddress } from "./agent_address.ts"
 import { checkOptions, type HttpSchedulerOptions } from "./http_options.ts"
 import { refusalOf } from "./scheduler_refusals.ts"
 import type { SchedulerRequest } from "./scheduler_requests.ts"
-
-/** A connection to one agent. */
-export interface AgentConnection {
-  /** Names the agent; holds no secret. */
-  readonly endpoint: string
-  /** Removes our secrets from a text that the agent sent back. */
-  readonly mask: (text: string) => string
-  /** Sends a request, again when that is safe and asked for. Succeeds with an answer of status 200 to 299. */
-  readonly send: (request: SchedulerRequest) => Effect.Effect<ExchangeResponse, errors.SchedulerError>
-  /** Opens an answer whose body comes bit by bit; it ends with the scope. */
-  readonly open: (
-    request: SchedulerRequest,
-  ) => Effect.Effect<Stream.Stream<Uint8Array, errors.SchedulerError>, errors.SchedulerError, Scope.Scope>
-  /** The error for a successful answer, or a part of one, that breaks a rule. */
-  readonly unreadable: (
-    request: SchedulerRequest,
-    answer: Pick<ExchangeResponse, "status" | "text">,
-    rule: string,
-  ) => errors.UnreadableAnswer
-}
 
 const READ_TIMEOUT_MS = 10_000
 const WRITE_TIMEOUT_MS = 45_000
@@ -92,6 +72,7 @@ const mayRepeat = (request: SchedulerRequest, error: errors.SchedulerError): boo
  */
 export const connect = Effect.fnUntraced(function* (options: HttpSchedulerOptions) {
   const { address, token } = yield* checkOptions(options)
+  const { retries = 0 } = options
   const slots = yield* Semaphore.make(options.maxInFlight ?? MAX_IN_FLIGHT)
   const mask = makeSecretMask([token, address.authorization ?? ""])
 
@@ -118,26 +99,39 @@ export const connect = Effect.fnUntraced(function* (options: HttpSchedulerOption
     return answer
   })
 
-  const connection: AgentConnection = {
+  return {
+    /** Names the agent; holds no secret. */
     endpoint: address.unixSocket === undefined ? address.url : `unix://${address.unixSocket}`,
+    /** Removes our secrets from a text that the agent sent back. */
     mask: mask.text,
-    send: (request) =>
-      Effect.retry(sendOnce(request), {
-        schedule: Schedule.upTo(BACKOFF, { times: options.retries ?? 0 }),
-        while: (error) => mayRepeat(request, error),
-      }),
-    open: Effect.fnUntraced(function* (request) {
+    /** Sends a request, again when that is safe and asked for. Succeeds with an answer of status 200 to 299. */
+    send: (request: SchedulerRequest) =>
+      retries === 0
+        ? sendOnce(request)
+        : Effect.retry(sendOnce(request), {
+            schedule: Schedule.upTo(BACKOFF, { times: retries }),
+            while: (error) => mayRepeat(request, error),
+          }),
+    /** Opens an answer whose body comes bit by bit; it ends with the scope. */
+    open: Effect.fnUntraced(function* (request: SchedulerRequest) {
       const toError = (failure: ExchangeFailed) => failureOf(request, failure)
       const { status, chunks } = yield* Effect.mapError(sendStreaming(exchangeOf(request)), toError)
       const body = Stream.mapError(chunks, toError)
       if (status !== 200) return yield* refused(request, status, yield* Stream.mkString(Stream.decodeText(body)))
       return body
     }),
-    unreadable: (request, { status, text }, rule) => {
+    /** The error for a successful answer, or a part of one, that breaks a rule. */
+    unreadable: (
+      request: SchedulerRequest,
+      { status, text }: Pick<ExchangeResponse, "status" | "text">,
+      rule: string,
+    ) => {
       const applied = request.method === "GET" ? "no" : "unknown"
       const body = mask.text(text).slice(0, LENGTH_MAX.unreadable)
       return new errors.UnreadableAnswer({ ...callOf(request), applied, status, body, rule })
     },
   }
-  return connection
 })
+
+/** A connection to one agent. */
+export type AgentConnection = Effect.Success<ReturnType<typeof connect>>

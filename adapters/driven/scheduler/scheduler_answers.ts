@@ -36,13 +36,13 @@ const jsonObject = <A>(read: (value: JsonObject) => Reading<A>): Reader<A> =>
   json((value) => (isObject(value) ? read(value) : { rule: "is not an object" }))
 
 /** A definition. An id that ends like a route (`x/summary`) is answered by that route: only a job will do. */
-export const readDefinition: Reader<JobDefinition> = json<JobDefinition>((value) =>
+export const readDefinition = json<JobDefinition>((value) =>
   isObject(value) && typeof value["ID"] === "string"
     ? { value: value as JobDefinition }
     : { rule: "is not a job: an object with the text 'ID'" },
 )
 
-const readReceiptObject: Reader<JobReceipt> = jsonObject(
+const readReceiptObject = jsonObject<JobReceipt>(
   ({ JobModifyIndex: jobModifyIndex, EvalID: evaluationId, Warnings: warnings }) => ({
     value: {
       ...(isInteger(jobModifyIndex) ? { jobModifyIndex } : {}),
@@ -56,14 +56,14 @@ const readReceiptObject: Reader<JobReceipt> = jsonObject(
 export const readReceipt: Reader<JobReceipt> = (text) => (text.trim() === "" ? { value: {} } : readReceiptObject(text))
 
 /** What a submission would change. */
-export const readPlan: Reader<JobPlan> = json<JobPlan>((value) =>
+export const readPlan = json<JobPlan>((value) =>
   isObject(value) && isInteger(value["JobModifyIndex"])
     ? { value: value as JobPlan }
     : { rule: "is not a plan: an object with the integer 'JobModifyIndex'" },
 )
 
 /** How a job's groups stand. */
-export const readScaleStatus: Reader<ScaleStatus> = json<ScaleStatus>((value) => {
+export const readScaleStatus = json<ScaleStatus>((value) => {
   if (!isObject(value) || !isObject(value["TaskGroups"])) return { rule: "is not a scale status" }
   const groups = Object.entries(value["TaskGroups"]).map(([name, group]) => {
     const { Desired, Running } = isObject(group) ? group : {}
@@ -87,7 +87,7 @@ const readUsage = (usage: JsonObject): Reading<ResourceUsage> => {
 }
 
 /** Agents nest the usage in `ResourceUsage`; the seed's flat form is read as well (contract section 3, row "shapes"). */
-export const readStats: Reader<ResourceUsage> = jsonObject((value) => {
+export const readStats = jsonObject<ResourceUsage>((value) => {
   const { ResourceUsage: nested, ...rest } = value
   return readUsage(isObject(nested) ? { ...rest, ...nested } : value)
 })
@@ -95,7 +95,7 @@ export const readStats: Reader<ResourceUsage> = jsonObject((value) => {
 const isAllocation = (value: unknown): value is Allocation => isObject(value) && typeof value["ID"] === "string"
 
 /** Agents answer with the bare array; the seed's wrapped form is read as well. Both may be `null` for none. */
-export const readAllocations: Reader<NomadAllocations> = json<NomadAllocations>((value) => {
+export const readAllocations = json<NomadAllocations>((value) => {
   const list = (isObject(value) && "NomadAllocations" in value ? value["NomadAllocations"] : value) ?? []
   if (!Array.isArray(list)) return { rule: "is not a list of allocations" }
   const broken = list.findIndex((each) => !isAllocation(each))
@@ -105,7 +105,7 @@ export const readAllocations: Reader<NomadAllocations> = json<NomadAllocations>(
 })
 
 /** One line of the event stream; `{}` is a heartbeat, and gives `undefined`. */
-export const readEventLine: Reader<EventBatch | undefined> = jsonObject<EventBatch | undefined>(({ Index, Events }) => {
+export const readEventLine = jsonObject<EventBatch | undefined>(({ Index, Events }) => {
   if (Index === undefined && Events === undefined) return { value: undefined }
   return isInteger(Index) && Array.isArray(Events)
     ? { value: { Index, Events: Events as EventBatch["Events"] } }

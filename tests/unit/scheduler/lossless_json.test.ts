@@ -66,7 +66,7 @@ describe("lossless JSON", () => {
     cycle["self"] = cycle
     for (const value of [{ Count: Number.NaN }, [Number.POSITIVE_INFINITY], cycle])
       throws(() => stringifyLossless(value), TypeError)
-    for (const text of ["", "{", '{"a":9007199254740993', "[1,]", "9007199254740993 x"])
+    for (const text of ["", "{", '{"a":9007199254740993', "[1,]", "9007199254740993 x", "[00000000000000001]"])
       throws(() => parseLossless(text), SyntaxError)
   })
 })

@@ -8,10 +8,9 @@ import { makeWorld, REFUSALS, sampleJob } from "./restart_world.ts"
 
 const WEB = { jobId: "web", region: "" }
 
-/** A world whose sample deployment is over, and one running instance. */
+/** A world and one running instance. */
 const started = Effect.fnUntraced(function* (rules = {}) {
   const world = yield* makeWorld()
-  yield* TestClock.adjust("1 second")
   const instance = yield* world.start(rules)
   yield* Effect.addFinalizer(() => Effect.forkDetach(instance.stop))
   return { ...world, ...instance }

@@ -4,7 +4,7 @@ import * as memoryJournal from "../../../adapters/driven/restart_journal/memory.
 import * as memoryScheduler from "../../../adapters/driven/scheduler/memory.ts"
 import { Restarts, layer as restartsLayer } from "../../../application/scheduler/restarts.ts"
 import * as errors from "../../../domain/scheduler/errors.ts"
-import { groupCount, type JobDefinition } from "../../../domain/scheduler/job.ts"
+import { groupCount, type JobAt, type JobDefinition } from "../../../domain/scheduler/job.ts"
 import { RestartJournal } from "../../../domain/scheduler/restart_journal.ts"
 import { RESTART_RULES, type RestartRules } from "../../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
@@ -36,30 +36,8 @@ export const REFUSALS = {
 /** What happens to one scaling: nothing special, a refusal, or a refusal after the agent did it. */
 type Fate = "done" | { readonly refused: errors.SchedulerError } | { readonly doneButFailed: errors.SchedulerError }
 
-interface World {
-  readonly scheduler: SchedulerPort["Service"]
-  readonly journal: RestartJournal["Service"]
-  /** Counts of the scalings the agent was asked for, in order. */
-  readonly scalings: Array<number>
-  /** Reads of a definition. */
-  readonly looks: () => number
-  /** Fates of the next scalings, one each; "done" after them. */
-  readonly fates: Array<Fate>
-  /** Fates of the next looks; undefined is an ordinary one. */
-  readonly lookFates: Array<errors.SchedulerError | undefined>
-  readonly logs: Array<{ readonly level: string; readonly text: string }>
-  readonly count: (jobId?: string) => Effect.Effect<number | undefined, errors.SchedulerError>
-  /** Starts an instance of the service on the same agent and journal; `stop` ends it in order. */
-  readonly start: (rules?: Partial<RestartRules>) => Effect.Effect<{
-    readonly restarts: Restarts["Service"]
-    readonly stop: Effect.Effect<void>
-    /** Ends it as a crash would: nothing is drained, nothing is given back. */
-    readonly crash: Effect.Effect<void>
-  }>
-}
-
-/** Builds the world, with the sample job `web` at the given count. */
-export const makeWorld = Effect.fnUntraced(function* (count = 1) {
+/** Builds the world, with the sample job `web` at 1. */
+export const makeWorld = Effect.fnUntraced(function* () {
   const logs: Array<{ readonly level: string; readonly text: string }> = []
   const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
     logs.push({ level: logLevel, text: (Array.isArray(message) ? message : [message]).join(" ") })
@@ -67,8 +45,11 @@ export const makeWorld = Effect.fnUntraced(function* (count = 1) {
   const logging = Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, "Info"))
   const context = yield* Layer.build(Layer.mergeAll(memoryScheduler.layer({ scaleGroup: GROUP }), memoryJournal.layer))
   const inner = Context.get(context, SchedulerPort)
+  /** Counts of the scalings the agent was asked for, in order. */
   const scalings: Array<number> = []
+  /** Fates of the next scalings, one each; "done" after them. */
   const fates: Array<Fate> = []
+  /** Fates of the next reads of a definition; undefined is an ordinary one. */
   const lookFates: Array<errors.SchedulerError | undefined> = []
   let looks = 0
   const scheduler = SchedulerPort.of({
@@ -90,9 +71,10 @@ export const makeWorld = Effect.fnUntraced(function* (count = 1) {
   })
   // Later instances see it: what a shared journal makes the service do is done here too.
   const journal = RestartJournal.of({ ...Context.get(context, RestartJournal), shared: true })
-  yield* inner.runJob(sampleJob("web", count), { region: "" })
+  yield* inner.runJob(sampleJob("web"), { region: "" })
 
-  const start: World["start"] = Effect.fnUntraced(function* (rules = {}) {
+  /** Starts an instance of the service on the same agent and journal. */
+  const start = Effect.fnUntraced(function* (rules: Partial<RestartRules> = {}) {
     const scope = yield* Scope.make()
     let gone = false
     // A crashed instance neither sends nor writes any more.
@@ -121,24 +103,16 @@ export const makeWorld = Effect.fnUntraced(function* (count = 1) {
     const { restart, unfinished } = Context.get(built, Restarts)
     return {
       // What runs behind a call logs where the call does.
-      restarts: { restart: (job) => Effect.provide(restart(job), logging), unfinished },
+      restarts: { restart: (job: JobAt) => Effect.provide(restart(job), logging), unfinished },
+      /** Ends it in order. */
       stop: Scope.close(scope, Exit.void),
+      /** Ends it as a crash would: nothing is drained, nothing is given back. */
       crash: Effect.sync(() => {
         gone = true
       }),
     }
   })
-  const world: World = {
-    scheduler: inner,
-    journal,
-    scalings,
-    looks: () => looks,
-    fates,
-    lookFates,
-    logs,
-    count: (jobId = "web") =>
-      Effect.map(inner.getDefinition({ jobId, region: "" }), ({ value }) => groupCount(value, GROUP)),
-    start,
-  }
-  return world
+  const count = (jobId = "web") =>
+    Effect.map(inner.getDefinition({ jobId, region: "" }), ({ value }) => groupCount(value, GROUP))
+  return { scheduler: inner, journal, scalings, looks: () => looks, fates, lookFates, logs, count, start }
 })
