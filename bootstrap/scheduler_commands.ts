@@ -1,18 +1,17 @@
-import { Effect, Layer, Logger, References } from "effect"
+import { Effect, Layer } from "effect"
 import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
 import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
 import { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
 import { type Config, InvalidConfiguration, readEnvironment } from "./config.ts"
+import { makeLog } from "./log_output.ts"
 import { schedulerClient, schedulerServices } from "./scheduler_area.ts"
 import { setupMistake } from "./setup_mistake.ts"
 import { storeLayer } from "./store.ts"
 
-/** Logs go to standard error: results are on standard output. */
-const logging = Layer.mergeAll(
-  Logger.layer([Logger.consolePretty()]),
-  Layer.succeed(Logger.LogToStderr, true),
-  Layer.succeed(References.MinimumLogLevel, "Warn"),
-)
+/** Warnings and errors go to standard error, masked: results are on standard output. */
+const logging = (config: Config) =>
+  makeLog({ ...config, LOG_LEVEL: "warn" }, { write: (line) => process.stderr.write(`${line}\n`), flush: () => {} })
+    .layer
 
 /** Runs a program with the services that the environment describes. A setup that can never work is a mistake in it. */
 const withServices =
@@ -24,7 +23,7 @@ const withServices =
         return yield* new InvalidConfiguration({
           mistakes: [{ variable: "SCHEDULER_URL", rule: "is required by 'jobs' and 'allocations'" }],
         })
-      return yield* Effect.provide(program, Layer.provideMerge(services(config, config.SCHEDULER_URL), logging))
+      return yield* Effect.provide(program, Layer.provideMerge(services(config, config.SCHEDULER_URL), logging(config)))
     }).pipe(Effect.mapError((error) => (error instanceof InvalidSchedulerSetup ? setupMistake(error) : error)))
 
 const provide: SchedulerProviders = {
