@@ -4,11 +4,22 @@ export PORTOLAN_CI_STARTED=${PORTOLAN_CI_STARTED:-$(date +%s)}
 export HOME=${HOME:-~}
 command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
 # A run longer than this is broken; every step is bounded by what is left of it.
-BUDGET_S=4500
+BUDGET_S=5100
 
 elapsed() { echo $(($(date +%s) - PORTOLAN_CI_STARTED)); }
 
 say() { printf '[%5ss] %s\n' "$(elapsed)" "$*" >&2; }
+
+# busyness: how many processes wait for each processor, 1 at least. What takes a minute on a machine that does nothing else
+# takes that many minutes on this one.
+busyness() {
+  local load
+  read -r load _ </proc/loadavg
+  awk -v load="$load" -v processors="$(nproc)" 'BEGIN { share = load / processors; print (share > 1 ? share : 1) }'
+}
+
+# patient SECONDS: the same time on a machine as busy as this one is now.
+patient() { awk -v seconds="$1" -v busyness="$(busyness)" 'BEGIN { printf "%d\n", seconds * busyness }'; }
 
 # bounded SECONDS COMMAND...: ends the command after SECONDS, or when the budget of the whole run is used up.
 bounded() {
@@ -29,12 +40,12 @@ retry() {
   return 1
 }
 
-# until_ready WHAT PID LOG SECONDS COMMAND...: waits for COMMAND to succeed while PID lives.
+# until_ready WHAT PID LOG SECONDS COMMAND...: waits for COMMAND to succeed while PID lives, longer on a busy machine.
 until_ready() {
-  local what=$1 pid=$2 log=$3 deadline=$((SECONDS + $4))
+  local what=$1 pid=$2 log=$3 seconds=$4 started=$SECONDS
   shift 4
   until "$@" >/dev/null 2>&1; do
-    if ! kill -0 "$pid" 2>/dev/null || [ "$SECONDS" -ge "$deadline" ]; then
+    if ! kill -0 "$pid" 2>/dev/null || [ $((SECONDS - started)) -ge "$(patient "$seconds")" ]; then
       say "$what did not get ready; the end of its log:"
       tail -n 20 "$log" >&2
       return 1

@@ -3,7 +3,8 @@
 # and Nomad as processes, Chromium and Docker's Compose, and a Docker engine with FerretDB as an image. Needs Go, Java 17, Maven
 # and Node; to install what Debian packages, Debian and root.
 #
-#   eval "$(.ci/servers.sh up)"      start them, and set the variables that lead the suites to them
+#   eval "$(.ci/servers.sh up)"      start them, and set the variables that lead the suites to them; a server that could not
+#                                    be started takes none of the others' variables with it, and the exit code is 1
 #   .ci/servers.sh kill|start mongodb|keycloak|nomad
 #   .ci/servers.sh engine            a Docker engine with the image; prints the variables for it
 #   .ci/servers.sh down              stop what was started
@@ -210,6 +211,169 @@ provide_compose() {
 
 # An engine that answers already is used and left alone.
 start_engine() {
+  docker info >/dev/null 2>&1 && return
+  if ! command -v dockerd >/dev/null; then
+    install_package docker.io
+    docker info >/dev/null 2>&1 && return
+  fi
+  launch docker dockerd
+  until_ready Docker "$(pid_of docker)" "$run/docker.log" 60 docker info
+}
+
+build_image() {
+  local context=$run/image
+  mkdir -p "$context"
+  cp "$ferretdb" "$context/ferretdb"
+  # The user is the one that tests/support/real_containers.ts gives to a MongoDB image.
+  cat >"$context/Dockerfile" <<'DOCKERFILE'
+FROM scratch
+WORKDIR /data
+COPY ferretdb /ferretdb
+ENV FERRETDB_HANDLER=sqlite FERRETDB_SQLITE_URL=file:/data/ FERRETDB_STATE_DIR=/data FERRETDB_LISTEN_ADDR=:27017 \
+    FERRETDB_DEBUG_ADDR=- FERRETDB_TELEMETRY=disable FERRETDB_TEST_ENABLE_NEW_AUTH=true FERRETDB_SETUP_DATABASE=admin \
+    FERRETDB_SETUP_USERNAME=portolan FERRETDB_SETUP_PASSWORD=portolan-container-password
+EXPOSE 27017
+ENTRYPOINT ["/ferretdb"]
+DOCKERFILE
+  DOCKER_BUILDKIT=0 docker build --quiet --tag "$IMAGE" "$context" >"$run/image.log" 2>&1 ||
+    { say "the image could not be built:"; cat "$run/image.log" >&2; return 1; }
+}
+
+## Commands
+
+# serve NAME: provides and starts one server, and prints what leads the suites to it.
+serve() {
+  "provide_$1"
+  say "$1: starting"
+  "start_$1"
+  say "$1 answers"
+  "variables_$1"
+}
+
+variables_mongodb() {
+  local self="PORTOLAN_CI_CACHE='$cache' PORTOLAN_CI_RUN='$run' '$here/servers.sh'"
+  cat <<VARIABLES
+export TEST_MONGODB_URL='mongodb://$MONGODB_USER:$MONGODB_PASSWORD@127.0.0.1:$(port_of mongodb)/?authSource=admin'
+export TEST_MONGODB_KILL="$self kill mongodb"
+export TEST_MONGODB_START="$self start mongodb"
+export TEST_MONGODB_ATOMIC_UPDATES=false
+VARIABLES
+}
+
+variables_keycloak() {
+  cat <<VARIABLES
+export TEST_KEYCLOAK_URL='http://127.0.0.1:$(port_of keycloak)'
+export TEST_KEYCLOAK_ADMIN='$KEYCLOAK_ADMIN'
+export TEST_KEYCLOAK_ADMIN_PASSWORD='$KEYCLOAK_ADMIN_PASSWORD'
+VARIABLES
+}
+
+variables_nomad() {
+  echo "export TEST_NOMAD_ADDR='http://127.0.0.1:$(port_of nomad)' TEST_NOMAD_COMMAND='$(nomad_command)'"
+}
+
+up() {
+  local failed=0 part
+  for part in provide_chromium provide_compose "serve mongodb" "serve keycloak" "serve nomad"; do
+    # A shell of its own: the first command that fails ends this part, and the others go on.
+    set +e
+    (
+      set -e
+      # Nomad is optional, and its build takes no time from the suites of the required servers.
+      [ "$part" != "serve nomad" ] || BUDGET_S=$(($(elapsed) + 1200))
+      # shellcheck disable=SC2086 # a function and its argument
+      $part
+    )
+    [ $? -eq 0 ] || [ "$part" = "serve nomad" ] || failed=1
+    set -e
+  done
+  return "$failed"
+}
+
+engine() {
+  docker info >/dev/null 2>&1 && return
+  if ! command -v dockerd >/dev/null; then
+    install_package docker.io
+    docker info >/dev/null 2>&1 && return
+  fi
+  launch docker dockerd
+  until_ready Docker "$(pid_of docker)" "$run/docker.log" 60 docker info
+}
+
+build_image() {
+  local context=$run/image
+  mkdir -p "$context"
+  cp "$ferretdb" "$context/ferretdb"
+  # The user is the one that tests/support/real_containers.ts gives to a MongoDB image.
+  cat >"$context/Dockerfile" <<'DOCKERFILE'
+FROM scratch
+WORKDIR /data
+COPY ferretdb /ferretdb
+ENV FERRETDB_HANDLER=sqlite FERRETDB_SQLITE_URL=file:/data/ FERRETDB_STATE_DIR=/data FERRETDB_LISTEN_ADDR=:27017 \
+    FERRETDB_DEBUG_ADDR=- FERRETDB_TELEMETRY=disable FERRETDB_TEST_ENABLE_NEW_AUTH=true FERRETDB_SETUP_DATABASE=admin \
+    FERRETDB_SETUP_USERNAME=portolan FERRETDB_SETUP_PASSWORD=portolan-container-password
+EXPOSE 27017
+ENTRYPOINT ["/ferretdb"]
+DOCKERFILE
+  DOCKER_BUILDKIT=0 docker build --quiet --tag "$IMAGE" "$context" >"$run/image.log" 2>&1 ||
+    { say "the image could not be built:"; cat "$run/image.log" >&2; return 1; }
+}
+
+## Commands
+
+# serve NAME: provides and starts one server, and prints what leads the suites to it.
+serve() {
+  "provide_$1"
+  say "$1: starting"
+  "start_$1"
+  say "$1 answers"
+  "variables_$1"
+}
+
+variables_mongodb() {
+  local self="PORTOLAN_CI_CACHE='$cache' PORTOLAN_CI_RUN='$run' '$here/servers.sh'"
+  cat <<VARIABLES
+export TEST_MONGODB_URL='mongodb://$MONGODB_USER:$MONGODB_PASSWORD@127.0.0.1:$(port_of mongodb)/?authSource=admin'
+export TEST_MONGODB_KILL="$self kill mongodb"
+export TEST_MONGODB_START="$self start mongodb"
+export TEST_MONGODB_ATOMIC_UPDATES=false
+VARIABLES
+}
+
+variables_keycloak() {
+  cat <<VARIABLES
+export TEST_KEYCLOAK_URL='http://127.0.0.1:$(port_of keycloak)'
+export TEST_KEYCLOAK_ADMIN='$KEYCLOAK_ADMIN'
+export TEST_KEYCLOAK_ADMIN_PASSWORD='$KEYCLOAK_ADMIN_PASSWORD'
+VARIABLES
+}
+
+variables_nomad() {
+  echo "export TEST_NOMAD_ADDR='http://127.0.0.1:$(port_of nomad)' TEST_NOMAD_COMMAND='$(nomad_command)'"
+}
+
+# attempt FUNCTION ARGUMENT...: in a shell of its own, where the first command that fails ends the function; gives its status.
+attempt() {
+  local code
+  set +e
+  (set -e; "$@")
+  code=$?
+  set -e
+  return "$code"
+}
+
+up() {
+  local failed=0 part
+  for part in provide_chromium provide_compose "serve mongodb" "serve keycloak"; do
+    # shellcheck disable=SC2086 # two words: a function and its argument
+    attempt $part || failed=1
+  done
+  # Nomad is optional, and its build takes no time from the suites of the required servers.
+  BUDGET_S=$(($(elapsed) + 1200)) attempt serve nomad || say "Nomad is left out"
+  return "$failed"
+}
+
+engine() {
   docker info >/dev/null 2>&1 && return
   if ! command -v dockerd >/dev/null; then
     install_package docker.io
