@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import type { Static, TObject, TSchema } from "typebox"
 import { Compile } from "typebox/schema"
+import type { Issue } from "../issue.ts"
 import { isObject } from "../json_object.ts"
-import { InvalidRecord, type Issue } from "./errors.ts"
+import { InvalidRecord } from "./errors.ts"
 import { cleanJson, ISSUES_MAX, keyPointer } from "./json_hygiene.ts"
 import type { Fields } from "./record_repository.ts"
 

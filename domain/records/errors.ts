@@ -1,11 +1,6 @@
 import { Data } from "effect"
+import { type Issue, issuesSentence } from "../issue.ts"
 import type { StoreUnavailable } from "../store_unavailable.ts"
-
-/** One broken rule of a submitted record: where (RFC 6901 JSON Pointer) and which rule, never the value. */
-export interface Issue {
-  readonly pointer: string
-  readonly message: string
-}
 
 /** The submitted fields break the collection's rules. */
 export class InvalidRecord extends Data.TaggedError("InvalidRecord")<{
@@ -14,7 +9,7 @@ export class InvalidRecord extends Data.TaggedError("InvalidRecord")<{
 }> {
   readonly code = "INVALID_RECORD"
   override get message(): string {
-    return `Record for '${this.collection}' breaks ${this.issues.length} rule(s): ${this.issues.map((issue) => `${issue.pointer || "/"} ${issue.message}`).join("; ")}`
+    return `Record for '${this.collection}' breaks ${this.issues.length} rule(s): ${issuesSentence(this.issues)}`
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Issue } from "./errors.ts"
+import type { Issue } from "../issue.ts"
 
 /** Deepest nesting a record may have; the record itself is level 1. */
 export const DEPTH_MAX = 32

@@ -7,7 +7,7 @@ import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { isObject } from "../../../domain/json_object.ts"
 import type { MediaKind } from "../../../domain/media/container.ts"
-import { InvalidMedia } from "../../../domain/media/errors.ts"
+import { invalidMedia } from "../../../domain/media/errors.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import type { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
@@ -23,7 +23,7 @@ import { envelope, type Responder } from "./respond.ts"
 export type MediaServices = MediaGraphPort | PublishJournal | GraphPacing
 
 /**
- * Longest a request waits for the platform, ms; connections are closed after 30 s of silence. What is interrupted goes
+ * Longest a request waits for the platform, ms: a client should not wait longer for an answer. What is interrupted goes
  * on with the next request: a post is journalled, a container nobody publishes is invisible.
  */
 const ANSWER_WITHIN_MS = 15_000
@@ -31,16 +31,14 @@ const ANSWER_WITHIN_MS = 15_000
 /** How long a request waits for media to be processed, ms. */
 const WAITING = { budgetMs: 10_000 }
 
-const invalid = (pointer: string, rule: string, message: string) =>
-  Effect.fail(new InvalidMedia({ issues: [{ pointer, rule, message }] }))
-
 /** The body's account, or the configured one, and the rest of the body. */
 const readCall = Effect.fnUntraced(function* (request: Request, fallback: string | undefined) {
   const body = yield* readJson(request)
-  if (!isObject(body)) return yield* invalid("", "type", "must be an object")
+  if (!isObject(body)) return yield* invalidMedia("", "type", "must be an object")
   const { accountId = fallback, ...rest } = body
-  if (accountId === undefined) return yield* invalid("/accountId", "required", "is required: no account is configured")
-  if (typeof accountId !== "string") return yield* invalid("/accountId", "type", "must be string")
+  if (accountId === undefined)
+    return yield* invalidMedia("/accountId", "required", "is required: no account is configured")
+  if (typeof accountId !== "string") return yield* invalidMedia("/accountId", "type", "must be string")
   return { accountId, rest }
 })
 
@@ -53,16 +51,17 @@ const readPublish = Effect.fnUntraced(function* (request: Request, fallback: str
   const { accountId, rest } = yield* readCall(request, fallback)
   const { kind, ...others } = rest
   const unknown = Object.keys(others)[0]
-  if (unknown !== undefined) return yield* invalid(`/${unknown}`, "unknown-field", "is not a field of this request")
+  if (unknown !== undefined)
+    return yield* invalidMedia(`/${unknown}`, "unknown-field", "is not a field of this request")
   if (kind !== undefined && !(typeof kind === "string" && KINDS.includes(kind)))
-    return yield* invalid("/kind", "kind", `must be one of ${KINDS.join(", ")}`)
+    return yield* invalidMedia("/kind", "kind", `must be one of ${KINDS.join(", ")}`)
   return { accountId, ...(kind === undefined ? {} : { kind: kind as MediaKind }) }
 })
 
 const readAccount = ({ url }: Request, fallback: string | undefined) => {
   const accountId = new URL(url).searchParams.get("accountId") ?? fallback
   return accountId === undefined
-    ? invalid("/accountId", "required", "is required: no account is configured")
+    ? Effect.fail(invalidMedia("/accountId", "required", "is required: no account is configured"))
     : Effect.succeed(accountId)
 }
 

@@ -1,8 +1,4 @@
-/** One broken rule of a submitted body: where (RFC 6901 JSON Pointer) and which rule, never the value. */
-export interface BrokenRule {
-  readonly pointer: string
-  readonly message: string
-}
+import type { Issue } from "../../../domain/issue.ts"
 
 /** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
 export interface Problem {
@@ -11,7 +7,7 @@ export interface Problem {
   readonly code: string
   readonly title: string
   readonly detail: string
-  readonly errors?: ReadonlyArray<BrokenRule>
+  readonly errors?: ReadonlyArray<Issue>
   readonly headers?: Readonly<Record<string, string>>
   /** Extension members of this error alone. */
   readonly extra?: Readonly<Record<string, unknown>>
