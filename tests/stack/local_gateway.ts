@@ -24,9 +24,17 @@ export interface LocalGatewayOptions {
   readonly webSecret?: string
   /** Another upstream than the echoing one; one that already listens is known by its origin. */
   readonly upstream?: Server | string
+  /** Milliseconds the upstream may be silent before it answers. */
+  readonly answerMs?: number
 }
 
-export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", upstream }: LocalGatewayOptions) => {
+export const startLocalGateway = async ({
+  settings,
+  realmUrl,
+  webSecret = "",
+  upstream,
+  ...more
+}: LocalGatewayOptions) => {
   const behind = typeof upstream === "string" ? undefined : (upstream ?? echoServer(CONTROL))
   const upstreamUrl = behind === undefined ? String(upstream) : await serveOn(behind)
   const runtime = ManagedRuntime.make(Layer.orDie(policyPorts({ realmUrl, webSecret })))
@@ -38,11 +46,13 @@ export const startLocalGateway = async ({ settings, realmUrl, webSecret = "", up
     upstreamUrl,
     controlSecret: CONTROL,
     log: (entry) => void log.push(entry),
+    ...more,
   })
   const url = await serveOn(gateway)
   known.publicUrl = url
   return {
     url,
+    server: gateway,
     log,
     hits: async (): Promise<number> => {
       const report = await askControl(upstreamUrl, CONTROL)
