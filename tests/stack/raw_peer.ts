@@ -1,7 +1,6 @@
 // One end of a TCP connection whose bytes the test writes itself: a client of the gateway, or an upstream behind it. What
 // came is read by the framing rules of RFC 9112 section 6, with no code of the product.
 import { connect, createServer, type Socket } from "node:net"
-import { ALLOWED_PATHS, routesOf } from "../../domain/gateway/route_profile.ts"
 import { listen } from "../../stack/loopback.ts"
 import { startLocalGateway } from "./local_gateway.ts"
 
@@ -189,20 +188,7 @@ export const answering =
 /** The gateway before an upstream that follows a script, or that already listens at an address. */
 export const gatewayBefore = async (behind: string | ((peer: Peer, at: number) => unknown), answerMs?: number) => {
   const upstream = await (typeof behind === "string" ? { url: behind } : rawUpstream(behind))
-  const issuer = "http://idp.example/realms/demo"
   const gateway = await startLocalGateway({
-    settings: {
-      routes: routesOf("3.9", "standard"),
-      allowedPaths: ALLOWED_PATHS,
-      realm: "demo",
-      issuer,
-      clientId: "web",
-      accessAudience: "account",
-      jwtRoles: [],
-      authorizationUrl: `${issuer}/auth`,
-      endSessionUrl: `${issuer}/logout`,
-    },
-    realmUrl: "http://127.0.0.1:1",
     upstream: upstream.url,
     ...(answerMs === undefined ? {} : { answerMs }),
   })
