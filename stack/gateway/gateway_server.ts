@@ -21,6 +21,7 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
 } as const
 
+/** What the gateway judges by, and what is behind it. */
 export interface GatewayServerOptions {
   readonly settings: GatewaySettings
   /** Origin of the upstream. */

@@ -31,6 +31,18 @@ describe("the upstream sees one request, its body framed by", () => {
     ["content-length: 5", "POST byte by byte", [...five], "hello"],
     ["content-length: 5", "GET with a body", [five.replace("POST", "GET")], "hello"],
     ["content-length: 150000", "a long body", [post("Content-Length: 150000"), ...cut(LONG, 9_973)], LONG],
+    [
+      "content-length: 5",
+      "a length named as the connection's",
+      [five.replace("Host: h", "$&\r\nConnection: content-length")],
+      "hello",
+    ],
+    [
+      "content-length: 5",
+      "the same with GET",
+      [five.replace("POST", "GET").replace("Host: h", "$&\r\nConnection: content-length")],
+      "hello",
+    ],
     ["transfer-encoding: chunked", "short chunks", [`${post(CHUNKED)}2;a=b\r\nhi\r\n0\r\nX-Late: 1\r\n\r\n`], "hi"],
     [
       "transfer-encoding: chunked",
@@ -78,6 +90,36 @@ test.each([
     expect(upstream.requests().every(({ start }) => start === "GET /allowed HTTP/1.1")).toBe(true)
   },
 )
+
+test.each([
+  ["no host", "GET / HTTP/1.1", "400"],
+  ["length and chunks", `POST / HTTP/1.1|Host: h|Content-Length: 5|${CHUNKED}`, "400"],
+  ["two lengths", "POST / HTTP/1.1|Host: h|Content-Length: 5|Content-Length: 6", "400"],
+  ["a list of lengths", "POST / HTTP/1.1|Host: h|Content-Length: 5, 5", "400"],
+  ["a length with a sign", "POST / HTTP/1.1|Host: h|Content-Length: +5", "400"],
+  ["an unknown coding", "POST / HTTP/1.1|Host: h|Transfer-Encoding: xchunked", "400"],
+  ["chunks twice", `POST / HTTP/1.1|Host: h|${CHUNKED}|${CHUNKED}`, "400"],
+  ["a folded line", "GET / HTTP/1.1|Host: h|X: a| b", "400"],
+  ["a blank before the colon", "GET / HTTP/1.1|Host: h|X : a", "400"],
+  ["a NUL", "GET / HTTP/1.1|Host: h|X: a\0b", "400"],
+  ["line ends without CR", "GET / HTTP/1.1\nHost: h\n", "400"],
+  ["a blank in the target", "GET /a b HTTP/1.1|Host: h", "400"],
+  ["another version", "GET / HTTP/2.0|Host: h", "400"],
+  ["an unknown method", "FOO / HTTP/1.1|Host: h", "400"],
+  ["a tunnel", "CONNECT a:80 HTTP/1.1|Host: h", "closed"],
+  ["a head over 16 KiB", `GET / HTTP/1.1|Host: h|X: ${"a".repeat(17_000)}`, "431"],
+])("hostile framing never reaches the upstream: %s", async (_name, lines, right) => {
+  const { client, upstream } = await gatewayBefore(answering(ok("done")))
+  const peer = await client()
+  const head = lines.replace(" / ", " /open/allowed ").replaceAll("|", "\r\n")
+  await peer.send(`${head}\r\n\r\n0\r\n\r\n${GET.replace("Host: h", "Host: h\r\nConnection: close")}`)
+  await peer.untilClosed()
+  // What is no request ends the connection: nothing after it is read as one.
+  expect(upstream.connections).toHaveLength(0)
+  expect(new Set(peer.messages().map(({ status }) => status))).toEqual(
+    new Set(right === "closed" ? [] : [Number(right)]),
+  )
+})
 
 describe("Expect: 100-continue", () => {
   test("a body that is wanted is asked for, and the expectation ends at the gateway", async () => {

@@ -22,7 +22,7 @@ export const serveOn = async (server: Server): Promise<string> => {
 export const ISSUER = "http://idp.example/realms/demo"
 
 /** Every route of seed 4.4, before a realm that nobody serves. */
-export const SETTINGS: Omit<GatewaySettings, "publicUrl"> = {
+const SETTINGS: Omit<GatewaySettings, "publicUrl"> = {
   routes: [...routesOf("3.9", "standard"), ...routesOf("2.8", "standard").filter(({ prefix }) => prefix === "/jwt")],
   allowedPaths: ALLOWED_PATHS,
   realm: "demo",
