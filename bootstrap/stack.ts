@@ -43,6 +43,7 @@ export interface RunningStack {
   readonly options: StackOptions
 }
 
+/** Where a stack keeps its files, and who hears of its progress. */
 export interface StackSetup {
   /** Folder of state and logs. */
   readonly home: string

@@ -41,6 +41,7 @@ const summary = ({ urls, options, secrets }: StackState): string =>
     `  and ${urls.proxy}/oidc in a browser`,
   ].join("\n")
 
+/** `portolan stack up` (contract section 7). */
 export const upCommand: Command = {
   path: ["stack", "up"],
   summary: "Starts the gateway stack and returns when it refuses what it should",
@@ -89,6 +90,7 @@ export const upCommand: Command = {
   }),
 }
 
+/** `portolan stack status` (contract section 7). */
 export const statusCommand: Command = {
   path: ["stack", "status"],
   summary: "Shows what of the stack runs; exit code 0 healthy, 1 degraded, 3 not running",
@@ -108,6 +110,7 @@ export const statusCommand: Command = {
   }),
 }
 
+/** `portolan stack logs` (contract section 7). */
 export const logsCommand: Command = {
   path: ["stack", "logs"],
   summary: "Shows the logs of the stack, secrets hidden",
@@ -137,6 +140,7 @@ export const logsCommand: Command = {
   }),
 }
 
+/** `portolan stack token` (contract section 7). */
 export const stackTokenCommand: Command = {
   path: ["stack", "token"],
   summary: "Prints a fresh token of the test user and nothing else",
@@ -151,6 +155,7 @@ export const stackTokenCommand: Command = {
   }),
 }
 
+/** `portolan stack down` (contract section 7). */
 export const downCommand: Command = {
   path: ["stack", "down"],
   summary: "Stops the stack; the only command that does",
@@ -162,6 +167,7 @@ export const downCommand: Command = {
   }),
 }
 
+/** `portolan stack check` (contract section 7). */
 export const checkCommand: Command = {
   path: ["stack", "check"],
   summary: "Asks a gateway everything it should refuse; exit code 1 on any difference",

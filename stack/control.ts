@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Service } from "./state.ts"
 
 /** Header that marks a question of the stack itself; its value is the secret of this run. */
-export const CONTROL_HEADER = "x-portolan-control"
+const CONTROL_HEADER = "x-portolan-control"
 
 /** What a service says of itself. */
 export interface ServiceReport {
@@ -13,8 +13,8 @@ export interface ServiceReport {
   readonly hits: number
 }
 
-/** Compares in a time that tells nothing about the secret. */
-export const isControlWord = (given: string, secret: string): boolean => {
+/** Compares with a secret in a time that does not depend on where the two differ. */
+export const isSameSecret = (given: string, secret: string): boolean => {
   const [a, b] = [Buffer.from(given), Buffer.from(secret)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
@@ -22,7 +22,7 @@ export const isControlWord = (given: string, secret: string): boolean => {
 /** True when the stack is asking. The path does not matter, so no path of the service is taken away. */
 export const isControl = (headers: IncomingHttpHeaders, secret: string): boolean => {
   const given = headers[CONTROL_HEADER]
-  return typeof given === "string" && isControlWord(given, secret)
+  return typeof given === "string" && isSameSecret(given, secret)
 }
 
 /** Answers the stack's question. */

@@ -5,7 +5,7 @@ import { stopParts } from "./stop_parts.ts"
 import { withLock } from "./with_lock.ts"
 
 /**
- * Stops the stack and forgets its state; the logs stay. Without a stack there is nothing to do, and that is fine.
+ * Stops the stack and removes its state file; the logs stay. Without a stack it does nothing.
  *
  * @returns whether there was one
  * @fails {StackFailed} when containers cannot be removed; the state is kept then

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { bunPath, siblingOf } from "./bun_path.ts"
 import { StackFailed } from "./errors.ts"
 import { identify, isRunning, signal } from "./process_identity.ts"
@@ -12,8 +12,10 @@ const ENTRIES: Readonly<Record<Service, string>> = {
   gateway: "gateway/gateway_main",
 }
 
-/** Milliseconds a process gets to end by itself. */
+/** Time a process gets to end by itself, milliseconds. */
 const STOP_MS = 5000
+
+/** Time between two looks at whether processes have ended, milliseconds. */
 const POLL_MS = 20
 
 const startOne = (home: string, service: Service) => {
@@ -32,13 +34,20 @@ const startOne = (home: string, service: Service) => {
   return { service, ...identity }
 }
 
-const ended = (processes: StackState["processes"]): boolean => processes.every((each) => !isRunning(each))
+/** Waits until processes have ended, {@link STOP_MS} at most. */
+const untilEnded = (processes: StackState["processes"]) =>
+  Effect.sync(() => processes.every((each) => !isRunning(each))).pipe(
+    Effect.repeat({ until: (ended) => ended, schedule: Schedule.spaced(POLL_MS), times: STOP_MS / POLL_MS }),
+  )
 
-/** Stops processes: asks, waits, and then insists. Only the very processes that were started are touched. */
+/**
+ * Stops processes by SIGTERM, and by SIGKILL those that still run after 5 s. A process that has taken the number of one that
+ * ended is not touched.
+ */
 export const stopProcesses = Effect.fnUntraced(function* (processes: StackState["processes"]) {
   for (const name of ["SIGTERM", "SIGKILL"] as const) {
     for (const each of processes) signal(each, name)
-    for (let waited = 0; waited < STOP_MS && !ended(processes); waited += POLL_MS) yield* Effect.sleep(POLL_MS)
+    yield* untilEnded(processes)
   }
 })
 

@@ -15,7 +15,7 @@ const isHeld = (path: string): boolean => {
   return owner !== undefined && isRunning(owner)
 }
 
-/** A link appears with its whole content or not at all, and never over another one. */
+/** Takes the lock by a hard link, which appears with its whole content and fails when the path is there already. */
 const linked = (draft: string, path: string): boolean => {
   try {
     linkSync(draft, path)
@@ -25,7 +25,7 @@ const linked = (draft: string, path: string): boolean => {
   }
 }
 
-/** Moves the lock of an owner that has ended out of the way; a live one that was caught instead is put back. */
+/** Removes the lock of an owner that has ended. If another process has taken it meanwhile, that lock is put back. */
 const clearDead = (path: string): void => {
   const aside = `${path}.${process.pid}.dead`
   try {

@@ -1,10 +1,11 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { containerLogs } from "./docker/docker_engine.ts"
 import { StackRefused } from "./errors.ts"
 import { redact } from "./service_log.ts"
 import { readState, stackFiles } from "./state.ts"
 
+/** Time between two looks at a log that is followed, milliseconds. */
 const FOLLOW_MS = 200
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -16,6 +17,7 @@ export const lastLines = (path: string, count: number): ReadonlyArray<string> =>
   return lines.slice(Math.max(0, lines.length - count)).map(redact)
 }
 
+/** Which lines of the logs are shown. */
 export interface LogsOptions {
   /** Services of the stack. */
   readonly known: ReadonlyArray<string>
@@ -66,12 +68,12 @@ export const logs = Effect.fn("stack.logs")(function* (
     file.at = sizeOf(file.path)
     for (const line of lastLines(file.path, lines)) write(file.name, line)
   }
-  while (follow) {
-    yield* Effect.sleep(FOLLOW_MS)
+  const writeFresh = Effect.sync(() => {
     for (const file of files) {
       const { lines: fresh, to } = readFrom(file.path, file.at)
       file.at = to
       for (const line of fresh) write(file.name, line)
     }
-  }
+  })
+  if (follow) yield* Effect.repeat(writeFresh, Schedule.spaced(FOLLOW_MS))
 })

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 
-/** A process, and not whichever got its number later. */
+/** A process, told apart from a later one with the same number. */
 export interface ProcessIdentity {
   readonly pid: number
   /** When it started, as the system tells it; two processes of one number differ in it. */
@@ -13,7 +13,7 @@ const fromProc = (pid: number): string | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    // A zombie has ended; only its parent has not looked yet.
+    // A zombie has ended, but its parent has not yet taken its exit status.
     return fields[0] === "Z" ? undefined : fields[19]
   } catch {
     return undefined

@@ -1,13 +1,15 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { StackOptions } from "../domain/gateway/stack_options.ts"
+import { isObject } from "../domain/json_object.ts"
 import type { ProcessIdentity } from "./process_identity.ts"
 
-/** The three parts every stack has; the Docker engine adds a database. */
+/** The three services of every stack. The Docker engine may add a database. */
 export const SERVICES = ["upstream", "idp", "gateway"] as const
+/** One service. */
 export type Service = (typeof SERVICES)[number]
 
-/** Made anew by every `up`; in the state file and in the processes' memory, nowhere else. */
+/** Secrets that every `up` makes anew. They are in the state file and in the processes' memory and nowhere else. */
 export interface StackSecrets {
   /** Proves to a service that the stack is asking, and to the stack that its own service answers. */
   readonly control: string
@@ -18,7 +20,7 @@ export interface StackSecrets {
   readonly signingKey: Readonly<Record<string, unknown>>
 }
 
-/** What is running, as `stack.json` tells it. */
+/** What `up` started, as the file `stack.json` holds it. */
 export interface StackState {
   readonly version: 1
   readonly phase: "starting" | "ready" | "degraded"
@@ -43,8 +45,7 @@ export const stackFiles = (home: string) => ({
   log: (service: string) => join(home, "stack", `${service}.log`),
 })
 
-const isState = (value: unknown): value is StackState =>
-  typeof value === "object" && value !== null && "version" in value && value.version === 1 && "secrets" in value
+const isState = (value: unknown): value is StackState => isObject(value) && value["version"] === 1 && "secrets" in value
 
 /** The state as last written; `undefined` when there is none that can be read. */
 export const readState = (home: string): StackState | undefined => {
@@ -64,9 +65,11 @@ const writePrivate = (path: string, text: string): void => {
   renameSync(draft, path)
 }
 
+/** Writes the state file, readable by its owner alone, whole or not at all. */
 export const writeState = (home: string, state: StackState): void => {
   mkdirSync(stackFiles(home).folder, { recursive: true, mode: 0o700 })
   writePrivate(stackFiles(home).state, `${JSON.stringify(state, undefined, 2)}\n`)
 }
 
+/** Removes the state file, if there is one. */
 export const removeState = (home: string): void => rmSync(stackFiles(home).state, { force: true })

@@ -4,8 +4,10 @@ import { isRunning } from "./process_identity.ts"
 import { REALM } from "./realm.ts"
 import { readState, SERVICES, type Service, type StackState } from "./state.ts"
 
+/** Time a container may take to answer, milliseconds. */
 const ANSWER_MS = 2000
 
+/** The state of one service. */
 export interface ServiceStatus {
   readonly service: Service
   readonly healthy: boolean
@@ -15,7 +17,7 @@ export interface ServiceStatus {
   readonly detail?: string
 }
 
-/** What is there now, found by asking and not by believing the state file. */
+/** The state of a stack, found by asking its services: the state file may be out of date. */
 export interface StackStatus {
   readonly state: "healthy" | "degraded" | "not running"
   readonly services: ReadonlyArray<ServiceStatus>
@@ -37,7 +39,7 @@ const askProcess = async (state: StackState, service: Service): Promise<ServiceS
     : { ...known, healthy: false, detail: "another process answers there" }
 }
 
-/** What each container must answer; a gateway that answers anything else is not ours, or not well. */
+/** A request to each container and the status a healthy one answers with. */
 const CONTAINER_ANSWERS: Readonly<Record<Service, readonly [path: string, status: number]>> = {
   upstream: ["/", 200],
   idp: [`/realms/${REALM.name}/.well-known/openid-configuration`, 200],

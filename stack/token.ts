@@ -3,9 +3,12 @@ import { StackFailed, StackNotRunning } from "./errors.ts"
 import { ENDPOINTS, issuerOf, REALM } from "./realm.ts"
 import { readState, type StackState } from "./state.ts"
 
+/** Kinds of token that `stack token` shows. */
 export const TOKEN_KINDS = ["access", "id"] as const
+/** One kind of token. */
 export type ShownKind = (typeof TOKEN_KINDS)[number]
 
+/** Time the token endpoint may take, milliseconds. */
 const TIMEOUT_MS = 5000
 
 /** Where and as whom tokens are asked for. */

@@ -95,7 +95,7 @@ const start = Effect.fnUntraced(function* (home: string, asked: StackOptions, sa
     startedAt: yield* Clock.currentTimeMillis,
     urls: {
       proxy: `http://${LOOPBACK}:${options.proxyPort}`,
-      // Another name than the gateway's, though the same machine: a browser keeps cookies by name, not by port.
+      // The host name differs from the gateway's, because browsers tell cookies apart by host name and not by port.
       idp: `http://localhost:${options.idpPort}`,
       upstream: `http://${LOOPBACK}:${options.upstreamPort}`,
     },
@@ -116,11 +116,11 @@ const start = Effect.fnUntraced(function* (home: string, asked: StackOptions, sa
 /**
  * Brings the stack up, detached from this process, and returns when it refuses what it should.
  *
- * Asked again with the same options it changes nothing. What an earlier run left behind, it replaces.
+ * With the same options as a healthy stack's it changes nothing. Leftovers of an earlier stack are stopped and replaced.
  *
  * @param say one line of progress, with the seconds since the start before it
  * @fails {StackRefused} on busy ports, or another stack with other options; nothing is started
- * @fails {StackFailed} when a part does not become ready; the parts are left for a look, `down` clears them away
+ * @fails {StackFailed} when a part does not become ready; the parts go on running and can be looked at, `down` stops them
  */
 export const up = Effect.fn("stack.up")(function* (homeFolder: string, options: StackOptions, say: Say) {
   const home = resolve(homeFolder)

@@ -1,27 +1,27 @@
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { StackRefused } from "./errors.ts"
 import { takeLock } from "./lock.ts"
 import { stackFiles } from "./state.ts"
 
+/** Time between two tries to take the lock, milliseconds. */
 const POLL_MS = 100
-/** Milliseconds to wait for another command that starts or stops this stack. */
+
+/** Time to wait for another command that starts or stops this stack, milliseconds. */
 const WAIT_MS = 90_000
+
+const BUSY = "another command is starting or stopping this stack"
 
 /**
  * Runs a program while no other command changes the stack of this home folder.
  *
- * @fails {StackRefused} when another command does not come to its end
+ * @fails {StackRefused} when another command still runs after 90 s
  */
 export const withLock = <A, E>(home: string, program: Effect.Effect<A, E>): Effect.Effect<A, E | StackRefused> =>
   Effect.acquireUseRelease(
-    Effect.gen(function* () {
-      for (let waited = 0; waited < WAIT_MS; waited += POLL_MS) {
-        const release = takeLock(stackFiles(home).lock)
-        if (release !== undefined) return release
-        yield* Effect.sleep(POLL_MS)
-      }
-      return yield* new StackRefused({ reasons: ["another command is starting or stopping this stack"] })
-    }),
+    Effect.suspend(() => {
+      const release = takeLock(stackFiles(home).lock)
+      return release === undefined ? new StackRefused({ reasons: [BUSY] }) : Effect.succeed(release)
+    }).pipe(Effect.retry({ schedule: Schedule.spaced(POLL_MS), times: WAIT_MS / POLL_MS })),
     () => program,
     (release) => Effect.sync(release),
   )

@@ -162,7 +162,7 @@ const logOut = Effect.fnUntraced(function* (request: ReadRequest, prefix: string
   const { session: name } = cookieNames(publicUrl)
   const id = secretCookie(request, name)
   if (id !== undefined) yield* (yield* BrowserSessions).close(id)
-  const hint: ReadonlyArray<[string, string]> = session === undefined ? [] : [["id_token_hint", session.idToken]]
+  const hint: Array<[string, string]> = session === undefined ? [] : [["id_token_hint", session.idToken]]
   const query = new URLSearchParams([
     ["client_id", clientId],
     ["post_logout_redirect_uri", `${publicUrl}${prefix}`],

@@ -37,10 +37,19 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 /** Host and port and nothing else: with a slash or a comma, two readers would find two hosts, or another path. */
 const HOST = /^[\w.:[\]-]*$/
 
-/** False with two hosts or two credentials: the gateway might judge one of them, and the upstream use the other. */
+/**
+ * False with two hosts or two credentials, since the gateway might judge one of them and the upstream use the other, and with
+ * a transfer coding beside chunks, since the upstream gets the body without it.
+ */
 const isWellFormed = (request: GatewayRequest): boolean => {
   const hosts = headerValues(request, "host")
-  return hosts.length <= 1 && HOST.test(hosts[0] ?? "") && headerValues(request, "authorization").length <= 1
+  const codings = headerValues(request, "transfer-encoding")
+  return (
+    hosts.length <= 1 &&
+    HOST.test(hosts[0] ?? "") &&
+    headerValues(request, "authorization").length <= 1 &&
+    codings.every((coding) => coding.toLowerCase() === "chunked")
+  )
 }
 
 const forward = (request: ReadRequest, rest: string, claims?: TokenObject, keepAuthorization = true): Verdict => ({

@@ -2,6 +2,7 @@ import type { Header } from "../../domain/gateway/verdict.ts"
 import type { Echo } from "../upstream/echo_server.ts"
 import type { CredentialName } from "./credentials.ts"
 
+/** Part of the report that a case belongs to. */
 export type CheckGroup = "routes" | "tokens" | "paths" | "protocol" | "identity" | "login"
 
 /** One question to a gateway, and the only right answers. */

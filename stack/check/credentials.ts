@@ -135,6 +135,7 @@ export const makeCredentials = (material: Material) => ({
   ...(material.signingKey === undefined ? {} : insiders(material, material.signingKey)),
 })
 
+/** Name of a credential that the check knows. */
 export type CredentialName =
   | "access token"
   | "ID token"

@@ -1,7 +1,6 @@
+import { escapeHtml } from "../escape_html.ts"
 import type { CheckRow } from "./ask_case.ts"
 import type { CheckResult } from "./run_check.ts"
-
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
 const STYLE = `
   :root { color-scheme: light dark; --line: #8884; --bad: #b3261e; --good: #1b7f4b; --none: #7a6a00 }
@@ -23,7 +22,7 @@ const CLASS: Readonly<Record<CheckRow["outcome"], string>> = {
 const MARK: Readonly<Record<CheckRow["outcome"], string>> = { "as expected": "✓", different: "✗", "not asked": "–" }
 
 const line = (row: CheckRow): string =>
-  `<tr class="${CLASS[row.outcome]}"><td>${MARK[row.outcome]}</td><td>${escaped(row.name)}</td><td><code>${escaped(row.request)}</code></td><td>${escaped(row.expected)}</td><td>${escaped(row.got)}</td><td>${escaped(row.note ?? "")}</td></tr>`
+  `<tr class="${CLASS[row.outcome]}"><td>${MARK[row.outcome]}</td><td>${escapeHtml(row.name)}</td><td><code>${escapeHtml(row.request)}</code></td><td>${escapeHtml(row.expected)}</td><td>${escapeHtml(row.got)}</td><td>${escapeHtml(row.note ?? "")}</td></tr>`
 
 const table = (rows: ReadonlyArray<CheckRow>): string =>
   `<div class="scroll"><table><thead><tr><th></th><th>Case</th><th>Request</th><th>Expected</th><th>Got</th><th>What is different</th></tr></thead><tbody>
@@ -45,10 +44,10 @@ const matrix = (rows: ReadonlyArray<CheckRow>): string => {
     if (row === undefined) return "<td></td>"
     const text =
       row.outcome === "different" ? `${row.got} (expected ${row.expected})` : `${MARK[row.outcome]} ${row.got}`
-    return `<td class="${CLASS[row.outcome]}">${escaped(text)}</td>`
+    return `<td class="${CLASS[row.outcome]}">${escapeHtml(text)}</td>`
   }
-  return `<div class="scroll"><table class="matrix"><thead><tr><th>Credential</th>${routes.map((route) => `<th>${escaped(route)}</th>`).join("")}</tr></thead><tbody>
-${names.map((name) => `<tr><td>${escaped(name)}</td>${routes.map((route) => cell(name, route)).join("")}</tr>`).join("\n")}
+  return `<div class="scroll"><table class="matrix"><thead><tr><th>Credential</th>${routes.map((route) => `<th>${escapeHtml(route)}</th>`).join("")}</tr></thead><tbody>
+${names.map((name) => `<tr><td>${escapeHtml(name)}</td>${routes.map((route) => cell(name, route)).join("")}</tr>`).join("\n")}
 </tbody></table></div>`
 }
 
@@ -71,13 +70,13 @@ export const reportPage = ({ target, rows, asExpected, different, notAsked }: Ch
 </head>
 <body>
 <h1>Gateway check</h1>
-<div>${escaped(target.proxyUrl)}, line ${escaped(target.line)}, ${escaped(target.variant)}, ${escaped(at.toISOString())}</div>
+<div>${escapeHtml(target.proxyUrl)}, line ${escapeHtml(target.line)}, ${escapeHtml(target.variant)}, ${escapeHtml(at.toISOString())}</div>
 <div class="sum"><div class="${different === 0 ? "" : "different"}"><b>${different}</b>different</div><div class="ok"><b>${asExpected}</b>as expected</div><div class="not"><b>${notAsked}</b>not asked</div></div>
 <h2>Different</h2>
 ${differences.length === 0 ? "<p>Nothing: every request was answered as it should be.</p>" : table(differences)}
 <h2>Tokens by route</h2>
 ${matrix(tokens)}
-${groups.map((group) => `<h2>${escaped(group)}</h2>\n${table(rows.filter((row) => row.group === group))}`).join("\n")}
+${groups.map((group) => `<h2>${escapeHtml(group)}</h2>\n${table(rows.filter((row) => row.group === group))}`).join("\n")}
 </body>
 </html>
 `

@@ -30,6 +30,7 @@ export interface CheckTarget {
   readonly hits: () => Promise<number | undefined>
 }
 
+/** What a check found. */
 export interface CheckResult {
   readonly target: { readonly proxyUrl: string; readonly line: Line; readonly variant: Variant }
   readonly rows: ReadonlyArray<CheckRow>
@@ -38,7 +39,7 @@ export interface CheckResult {
   readonly notAsked: number
 }
 
-/** A server of an attacker: publishes keys for whoever can be talked into fetching them, and counts. */
+/** The server of an attacker: publishes the attacker's keys, and counts who fetches them. */
 const hostileServer = async (key: KeyObject) => {
   let fetches = 0
   const jwk = await exportJWK(key)
@@ -111,6 +112,11 @@ export interface PreparedCheck {
   readonly close: () => void
 }
 
+/**
+ * Makes the tokens and starts the attacker's server.
+ *
+ * @throws when gateway or identity provider cannot be asked
+ */
 export const prepareCheck = async (target: CheckTarget): Promise<PreparedCheck> => {
   const hostileKey = newHostileKey()
   const hostile = await hostileServer(hostileKey)

@@ -1,7 +1,7 @@
 import type { StackOptions } from "../../domain/gateway/stack_options.ts"
 import { GATEWAY_ENVIRONMENT, IMAGES } from "./images.ts"
 
-/** Everything is published here and nowhere else. */
+/** The address that every port is published on. */
 const HERE = "127.0.0.1"
 
 type Database = Exclude<StackOptions["database"], "off">

@@ -32,6 +32,7 @@ const run = (program: string, words: ReadonlyArray<string>): Effect.Effect<Ran> 
     return Effect.sync(() => child.kill())
   })
 
+/** Lines of a tool's output that an error shows. */
 const LINES_SHOWN = 20
 
 const tail = ({ out, err }: Ran): ReadonlyArray<string> =>

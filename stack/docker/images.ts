@@ -1,6 +1,6 @@
 import type { Line } from "../../domain/gateway/route_profile.ts"
 
-/** Images of the Docker engine, pinned: what was measured is what runs. */
+/** Images of the Docker engine, pinned to the versions that were measured. */
 export const IMAGES = {
   gateway: { "2.8": "kong:2.8.5-ubuntu", "3.9": "kong:3.9.3" } satisfies Record<Line, string>,
   idp: "quay.io/keycloak/keycloak:26.4",

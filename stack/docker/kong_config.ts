@@ -6,8 +6,8 @@ import { PLUGIN } from "../plugin/plugin_info.ts"
 const UPSTREAM_ADDRESS = "http://upstream:8900"
 
 /**
- * Runs after every other plugin. A plugin server that is dead, slow or broken is to the gateway a line in its log, after
- * which the request would go on: not without the word the policies give last.
+ * Runs after every other plugin and refuses requests that the policies have not allowed. The gateway itself would let a
+ * request go on when its plugin server is dead, slow or broken (gateway notes section 2.3).
  */
 const SENTINEL = {
   name: "post-function",
@@ -32,7 +32,7 @@ export const kongConfig = (line: Line, routes: ReadonlyArray<Route>) => ({
       routes: routes.map((route) => ({
         name: route.prefix.slice(1),
         paths: [routePath(line, route)],
-        // The policies set the path they judged; the gateway's own cutting would be a second reading of it.
+        // The policies set the path that they judged. The gateway must not make another one of it.
         strip_path: false,
         preserve_host: false,
         plugins: [{ name: PLUGIN.Name, config: {} }, SENTINEL],

@@ -4,7 +4,7 @@ import type { StackSecrets } from "../state.ts"
 
 const { user } = REALM
 
-/** An access token names its audience whatever roles its owner has: the provider's own default depends on them. */
+/** Puts the audience into every access token. By default the provider does so only for users with certain roles. */
 const audienceMapper = {
   name: "audience",
   protocol: "openid-connect",
@@ -57,7 +57,7 @@ export const realmImport = (name: string, secrets: StackSecrets, proxyUrls: Read
   sslRequired: "none",
   accessTokenLifespan: 300,
   roles: { realm: [...user.roles, ...REALM.serviceRoles].map((role) => ({ name: role })) },
-  // The other realm signs with a key nobody here knows.
+  // The other realm signs with a key that the provider makes itself.
   ...(name === REALM.name ? { components: { "org.keycloak.keys.KeyProvider": [keyProvider(secrets)] } } : {}),
   users: [
     {

@@ -18,15 +18,9 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "expect",
 ])
 
-/** What a client may not tell the upstream: where a request came from is the gateway's to say. */
+/** True for a header that only the gateway may set: where a request came from, and who asks. */
 const isGatewaysOwn = (name: string): boolean =>
-  name === "host" ||
-  name === "forwarded" ||
-  (name.startsWith("x") &&
-    (name === "x-real-ip" ||
-      name.startsWith("x-forwarded-") ||
-      name.startsWith("x-portolan-") ||
-      isIdentityHeader(name)))
+  /^(host|forwarded|x-real-ip|x-(forwarded|portolan)-.*)$/.test(name) || isIdentityHeader(name)
 
 const namesIn = (connection: string): ReadonlyArray<string> =>
   connection.split(",").map((name) => name.trim().toLowerCase())
@@ -36,6 +30,16 @@ const VIA = ["via", "1.1 portolan"] as const
 
 /** Methods whose requests say that they have no body (RFC 9110 section 8.6). */
 const WANTS_LENGTH = /^(POST|PUT|PATCH)$/
+
+/**
+ * The one header that frames the body for the upstream. It is set whatever the client's `Connection` header names: a body
+ * without it would be read as a second request.
+ */
+const framing = (request: GatewayRequest): ReadonlyArray<Header> => {
+  if (headerValue(request, "transfer-encoding") !== undefined) return [["transfer-encoding", "chunked"]]
+  const length = headerValue(request, "content-length") ?? (WANTS_LENGTH.test(request.method) ? "0" : undefined)
+  return length === undefined ? [] : [["content-length", length]]
+}
 
 /** Where a request came in. */
 export interface Arrival {
@@ -58,15 +62,12 @@ export const upstreamHeaders = (
   const sent: Array<Header> = [["host", upstreamHost]]
   const hop = headerValues(request, "connection").flatMap(namesIn)
   for (const [name, value] of request.headers) {
-    if (HOP_BY_HOP.has(name) || isGatewaysOwn(name) || hop.includes(name)) continue
+    if (HOP_BY_HOP.has(name) || isGatewaysOwn(name) || hop.includes(name) || name === "content-length") continue
     if (name === "authorization" && !verdict.keepAuthorization) continue
     const passed = name === "cookie" ? withoutCookies(value, Object.values(cookieNames(publicUrl))) : value
     if (passed !== undefined) sent.push([name, passed])
   }
-  // The body keeps its framing: the length it came with, or chunks of our own.
-  if (headerValue(request, "transfer-encoding") !== undefined) sent.push(["transfer-encoding", "chunked"])
-  else if (WANTS_LENGTH.test(request.method) && headerValue(request, "content-length") === undefined)
-    sent.push(["content-length", "0"])
+  sent.push(...framing(request))
   const scheme = publicUrl.indexOf("://")
   sent.push(
     VIA,

@@ -21,11 +21,14 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
 } as const
 
+/** What the gateway judges by, and what is behind it. */
 export interface GatewayServerOptions {
   readonly settings: GatewaySettings
   /** Origin of the upstream. */
   readonly upstreamUrl: string
   readonly controlSecret: string
+  /** Milliseconds the upstream may be silent before it answers; 30,000 when absent. */
+  readonly answerMs?: number
   readonly log: (entry: Readonly<Record<string, unknown>>) => void
 }
 
@@ -36,11 +39,11 @@ export interface GatewayServerOptions {
  */
 export const gatewayServer = (
   context: Context.Context<GatewayPorts>,
-  { settings, upstreamUrl, controlSecret, log }: GatewayServerOptions,
+  { settings, upstreamUrl, controlSecret, answerMs, log }: GatewayServerOptions,
 ): Server => {
   let hits = 0
   const run = Effect.runPromiseWith(context)
-  const upstream = new Upstream(upstreamUrl)
+  const upstream = new Upstream(upstreamUrl, answerMs)
   // Nobody but this machine can connect.
   const arrival = { clientAddress: LOOPBACK, publicUrl: settings.publicUrl, upstreamHost: upstream.host }
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {

@@ -1,14 +1,14 @@
-import { timingSafeEqual } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Provider } from "oidc-provider"
-import { answerControl, isControl } from "../control.ts"
+import { answerControl, isControl, isSameSecret } from "../control.ts"
 import { REALM } from "../realm.ts"
 import { loginPage, PAGE_HEADERS } from "./pages.ts"
 import { grantLogin } from "./provider.ts"
 
-/** Bytes of a login form. */
+/** Longest login form, in characters. */
 const FORM_MAX = 4096
 
+/** What the identity provider serves. */
 export interface IdpServerOptions {
   /** Realm name -> its provider. */
   readonly realms: ReadonlyMap<string, Provider>
@@ -26,11 +26,6 @@ const readForm = async (request: IncomingMessage): Promise<URLSearchParams> => {
   return new URLSearchParams(text)
 }
 
-const isRight = (given: string | null, wanted: string): boolean => {
-  const [a, b] = [Buffer.from(given ?? ""), Buffer.from(wanted)]
-  return a.length === b.length && timingSafeEqual(a, b)
-}
-
 /** The login page of an interaction. Its cookie ties the form to the browser that began it, so no other site can post it. */
 const login = async (
   request: IncomingMessage,
@@ -41,7 +36,7 @@ const login = async (
 ): Promise<void> => {
   const { params } = await provider.interactionDetails(request, response)
   const form = request.method === "POST" ? await readForm(request) : undefined
-  if (form?.get("username") === REALM.user.name && isRight(form.get("password"), password)) {
+  if (form?.get("username") === REALM.user.name && isSameSecret(form.get("password") ?? "", password)) {
     const result = await grantLogin(provider, String(params["client_id"]))
     return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
   }

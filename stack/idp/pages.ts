@@ -1,11 +1,11 @@
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+import { escapeHtml } from "../escape_html.ts"
 
 const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>
   body { font: 16px/1.5 system-ui, sans-serif; background: #f3f5f7; color: #1b2733; display: grid; place-items: center; min-height: 90vh }
   main { background: #fff; padding: 2rem; border-radius: 8px; box-shadow: 0 1px 4px #0003; width: 20rem }
@@ -17,7 +17,7 @@ const page = (title: string, body: string): string => `<!doctype html>
 </style>
 </head>
 <body><main>
-<h1>${escaped(title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 ${body}
 </main></body>
 </html>
@@ -47,7 +47,11 @@ ${wrong ? '<p class="wrong" role="alert">Wrong user name or password.</p>' : ""}
 </form>`,
   )
 
-/** @param form the provider's own form, which carries its protection against forged logouts */
+/**
+ * The page that asks whether to log out.
+ *
+ * @param form the provider's own form, which carries its protection against forged logouts
+ */
 export const logoutPage = (form: string): string =>
   page(
     "Log out?",
@@ -55,7 +59,12 @@ export const logoutPage = (form: string): string =>
 <button type="submit" form="op.logoutForm" name="logout" value="yes">Log out</button>`,
   )
 
+/** The page after a logout. */
 export const loggedOutPage = (): string => page("Logged out", "<p>You are logged out.</p>")
 
-/** @param error OAuth error code; the description may hold what was sent, so it is not shown */
-export const errorPage = (error: string): string => page("This did not work", `<p>${escaped(error)}</p>`)
+/**
+ * The page of a login or logout that failed.
+ *
+ * @param error OAuth error code; the error's description may repeat what was sent and is not shown
+ */
+export const errorPage = (error: string): string => page("This did not work", `<p>${escapeHtml(error)}</p>`)

@@ -9,7 +9,7 @@ import type { GatewayCalls } from "./gateway_calls.ts"
 /** Headers read of a request; a request with more is refused rather than judged by half. */
 const HEADERS_MAX = 1000
 
-/** The word the sentinel plugin wants to see before it lets a request go on. */
+/** The shared value that the sentinel plugin asks for before it lets a request go on. */
 export const ALLOWED = { name: "gate", value: "allow" } as const
 
 const readHeaders = (bytes: Uint8Array): ReadonlyArray<Header> =>
@@ -17,7 +17,7 @@ const readHeaders = (bytes: Uint8Array): ReadonlyArray<Header> =>
     (Array.isArray(value) ? value : [value]).map((each): Header => [name.toLowerCase(), String(each)]),
   )
 
-/** Reads the request from the gateway: the raw target, as its own path would already be somebody's reading of it. */
+/** Reads the request from the gateway. The target is read raw, because the gateway has already decoded its own path. */
 const readRequest = async (calls: GatewayCalls): Promise<GatewayRequest> => {
   const headers = readHeaders(await calls.headers(HEADERS_MAX))
   if (headers.length >= HEADERS_MAX) throw new Error("the request has too many headers")
@@ -43,7 +43,7 @@ const refuse = (calls: GatewayCalls, verdict: Exclude<Verdict, { kind: "forward"
   calls.exit(verdict.status, JSON.stringify({ message: verdict.message }), headers)
 }
 
-/** Prepares the request for the upstream, and only then says that it may go. */
+/** Prepares the request for the upstream, and only then sets the value that the sentinel plugin asks for. */
 const allow = async (
   calls: GatewayCalls,
   request: GatewayRequest,
@@ -63,7 +63,7 @@ const allow = async (
 }
 
 /**
- * Judges one event of the gateway. Whatever goes wrong answers 500; the word for the sentinel comes last.
+ * Judges one event of the gateway. Any error answers 500.
  *
  * @param decide the policies
  * @returns whether the request may go on; when it may not, the gateway ends the event itself

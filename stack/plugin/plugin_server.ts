@@ -8,6 +8,7 @@ import { judgeEvent } from "./judge_event.ts"
 import { PLUGIN } from "./plugin_info.ts"
 import { type RpcCall, RpcCallSchema, RpcReturnSchema } from "./pluginsocket_pb.ts"
 
+/** What the plugin server decides by. */
 export interface PluginServerOptions {
   readonly decide: (request: GatewayRequest) => Promise<Verdict>
   /** Origin a browser reaches the gateway at. */
@@ -61,7 +62,7 @@ const serve = async (
     const isEvent = call.call.case === "cmdHandleEvent"
     if (isEvent) {
       if (!(await judgeEvent(new GatewayCalls(frames), decide, publicUrl))) {
-        // The gateway leaves the event at its answer to the client and closes; there is nothing more to say.
+        // The gateway ends the event with its answer to the client and closes the connection.
         socket.end()
         return
       }
@@ -77,7 +78,7 @@ const serve = async (
 export const pluginServer = (options: PluginServerOptions): Server => {
   let instances = 0
   return createServer((socket) => {
-    // A connection that breaks ends its event; without the word for the sentinel nothing passes.
+    // A connection that breaks ends its event. The sentinel plugin then refuses the request.
     socket.on("error", () => socket.destroy())
     serve(socket, options, () => ++instances).catch(() => socket.destroy())
   })

@@ -1,28 +1,14 @@
-// What the gateway does when what is around it misbehaves: gateway notes section 3, cases 20, 21, 45 to 47, and streams.
+// What the gateway does when what is around it misbehaves: gateway notes section 3, cases 20, 21 and 45 to 47.
 import { afterEach, describe, expect, test } from "bun:test"
 import { createServer, type RequestListener, type Server } from "node:http"
-import { ALLOWED_PATHS, routesOf } from "../../domain/gateway/route_profile.ts"
 import { sendRaw } from "../../stack/check/raw_http.ts"
 import { jwkOf, KEYS, signToken } from "../support/tokens.ts"
-import { serveOn, startLocalGateway } from "./local_gateway.ts"
+import { ISSUER, serveOn, startLocalGateway } from "./local_gateway.ts"
 
-const ISSUER = "http://idp.example/realms/demo"
 const closers: Array<() => unknown> = []
 afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
-
-const settings = {
-  routes: [...routesOf("3.9", "standard"), ...routesOf("2.8", "standard").filter(({ prefix }) => prefix === "/jwt")],
-  allowedPaths: ALLOWED_PATHS,
-  realm: "demo",
-  issuer: ISSUER,
-  clientId: "web",
-  accessAudience: "account",
-  jwtRoles: [],
-  authorizationUrl: `${ISSUER}/auth`,
-  endSessionUrl: `${ISSUER}/logout`,
-}
 
 const stoppable = (server: Server): Server => {
   closers.push(() => {
@@ -58,8 +44,11 @@ const token = (kid: "realm" | "other", more: Record<string, unknown> = {}, heade
   )
 }
 
-const startWith = async (realmUrl: string, upstream?: Server) => {
-  const gateway = await startLocalGateway({ settings, realmUrl, ...(upstream === undefined ? {} : { upstream }) })
+const startWith = async (realmUrl: string | undefined, upstream?: Server) => {
+  const gateway = await startLocalGateway({
+    ...(realmUrl === undefined ? {} : { realmUrl }),
+    ...(upstream === undefined ? {} : { upstream }),
+  })
   closers.push(gateway.stop)
   const ask = async (path: string, bearer?: string) =>
     (
@@ -120,15 +109,11 @@ test("a key that is new is fetched once, and one that is gone opens nothing from
   expect(await gateway.ask("/jwt/x", old)).toBe(401)
 })
 
-const upstreamOf = (listener: RequestListener): Server => createServer(listener)
-
 describe("an upstream that", () => {
-  const realmUrl = "http://127.0.0.1:1"
-
   test("redirects: the client gets the redirect as it is", async () => {
     const gateway = await startWith(
-      realmUrl,
-      upstreamOf((_request, response) => response.writeHead(302, { location: "http://elsewhere.example/a" }).end()),
+      undefined,
+      createServer((_request, response) => response.writeHead(302, { location: "http://elsewhere.example/a" }).end()),
     )
     const answer = await fetch(`${gateway.url}/open/allowed`, { redirect: "manual" })
     expect([answer.status, answer.headers.get("location")]).toEqual([302, "http://elsewhere.example/a"])
@@ -137,8 +122,8 @@ describe("an upstream that", () => {
   test("sets cookies: all pass but those named like the gateway's own", async () => {
     const cookies = ["a=1", "portolan_session=stolen; Path=/", "b=2", "portolan_login=x"]
     const gateway = await startWith(
-      realmUrl,
-      upstreamOf((_request, response) => response.setHeader("set-cookie", cookies).end()),
+      undefined,
+      createServer((_request, response) => response.setHeader("set-cookie", cookies).end()),
     )
     expect((await fetch(`${gateway.url}/open/allowed`)).headers.getSetCookie()).toEqual(["a=1", "b=2"])
   })
@@ -147,8 +132,8 @@ describe("an upstream that", () => {
     const bytes = Bun.gzipSync(Buffer.from("hello"))
     let offered: string | undefined
     const gateway = await startWith(
-      realmUrl,
-      upstreamOf((request, response) => {
+      undefined,
+      createServer((request, response) => {
         offered = request.headers["accept-encoding"]
         response.writeHead(200, { "content-encoding": "gzip" }).end(bytes)
       }),
@@ -158,39 +143,11 @@ describe("an upstream that", () => {
     expect(await (await fetch(`${gateway.url}/open/allowed`)).text()).toBe("hello")
   })
 
-  test("is down: 502", async () => {
-    const gateway = await startLocalGateway({ settings, realmUrl })
-    closers.push(gateway.stop)
-    const dead = await startWith(
-      realmUrl,
-      upstreamOf((_request, response) => response.destroy()),
-    )
-    expect(await dead.ask("/open/allowed")).toBe(502)
-  })
-
-  test("breaks off half-way: the client sees half an answer, not a whole one", async () => {
-    const gateway = await startWith(
-      realmUrl,
-      upstreamOf((_request, response) => {
-        response.writeHead(200)
-        response.write("half")
-        setTimeout(() => response.destroy(), 30)
-      }),
-    )
-    const answer = await fetch(`${gateway.url}/open/allowed`)
-    expect(
-      await answer.text().then(
-        () => "whole",
-        () => "broken off",
-      ),
-    ).toBe("broken off")
-  })
-
   test("streams: the first part arrives before the last is sent", async () => {
     let finish = () => {}
     const gateway = await startWith(
-      realmUrl,
-      upstreamOf((_request, response) => {
+      undefined,
+      createServer((_request, response) => {
         response.writeHead(200)
         response.write("first")
         finish = () => response.end("last")
@@ -203,18 +160,8 @@ describe("an upstream that", () => {
   })
 })
 
-test("a body of 5 MB passes whole, in both directions", async () => {
-  const gateway = await startWith(
-    "http://127.0.0.1:1",
-    upstreamOf((request, response) => void request.pipe(response)),
-  )
-  const sent = new Uint8Array(5 * 1024 * 1024).map((_, at) => at % 251)
-  const answer = await fetch(`${gateway.url}/open/allowed`, { method: "POST", body: sent })
-  expect(Bun.hash(await answer.arrayBuffer())).toBe(Bun.hash(sent))
-})
-
 test("a body that breaks at once never reaches the upstream", async () => {
-  const gateway = await startWith("http://127.0.0.1:1")
+  const gateway = await startWith(undefined)
   const head = "POST /open/allowed HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
   const answer = await sendRaw(gateway.url, `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n`)
   expect(answer.statuses).toBe("400")

@@ -15,60 +15,10 @@ beforeAll(async () => {
 afterAll(() => stack.stop(), STACK_TEST_MS)
 
 const PIECES = [
-  "/",
-  "//",
-  "/.",
-  "/..",
-  "/...",
-  "allowed",
-  "secret",
-  "open",
-  "x",
-  ".",
-  "..",
-  "%2e",
-  "%2E%2e",
-  "%2f",
-  "%5c",
-  "\\",
-  ";",
-  ";x=1",
-  "%3b",
-  "%25",
-  "%252e",
-  "%61",
-  "%41llowed",
-  "%c3%a9",
-  "%c0%ae",
-  "%zz",
-  "%",
-  "+",
-  "~",
-  "@",
-  ":",
-  "*",
-  "'",
-  "(",
-  "!",
-  "$",
-  "&",
-  "=",
-  ",",
-  "Allowed",
-  "%20",
-  "%7e",
-  "%7E",
-  "%2a",
-  "|",
-  "^",
   "`",
-  "{",
-  '"',
-  "<",
-  ">",
-  "#",
-  "[",
-  "]",
+  ...String.raw`/ // /. /.. /... allowed secret open x . .. %2e %2E%2e %2f %5c \ ; ;x=1 %3b %25 %252e %61 %41llowed %c3%a9 %c0%ae %zz % + ~ @ : * ' ( ! $ & = , Allowed %20 %7e %7E %2a | ^ { " < > # [ ]`.split(
+    " ",
+  ),
 ]
 
 const target = fc
@@ -107,8 +57,7 @@ test(
       for (const [raw, status, body] of await Promise.all(generated.slice(at, at + AT_ONCE).map(ask))) {
         if (status !== "200") continue
         passed++
-        // The runtime escapes characters no URI may hold before anybody sees them; the policies judge what it makes of them.
-        const judged = canonicalTarget(raw.replace(/[`{}"<>^|]/g, encodeURIComponent))
+        const judged = canonicalTarget(raw)
         if (typeof judged === "string") throw new Error(`${raw} was let through though it is ${judged}`)
         expect(judged.path).toMatch(/^\/open\/allowed(\/|$)/)
         const received = JSON.parse(body) as Received

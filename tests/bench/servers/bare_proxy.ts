@@ -1,12 +1,17 @@
-// The least a proxy on Bun can be: Bun.serve and fetch, no routes, no checks, no log. UPSTREAM is where it sends everything.
-const { UPSTREAM = "", PORT = "0" } = process.env
+// The least a proxy on node:http can be: every request goes to UPSTREAM over kept connections, both bodies by pipe, and
+// nothing is judged, changed or logged.
+import { Agent, createServer, request } from "node:http"
 
-Bun.serve({
-  hostname: "127.0.0.1",
-  port: Number(PORT),
-  fetch: (request) => {
-    const { pathname, search } = new URL(request.url)
-    const { method, headers, body } = request
-    return fetch(UPSTREAM + pathname + search, { method, headers, body, redirect: "manual", decompress: false })
-  },
-})
+const { UPSTREAM = "", PORT = "0" } = process.env
+const { hostname, port } = new URL(UPSTREAM)
+const agent = new Agent({ keepAlive: true })
+
+createServer((incoming, outgoing) => {
+  const { method, url, headers } = incoming
+  const sent = request({ hostname, port, agent, method, path: url, headers }, (answer) => {
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+    answer.pipe(outgoing)
+  })
+  sent.on("error", () => outgoing.destroy())
+  incoming.pipe(sent)
+}).listen(Number(PORT), "127.0.0.1")

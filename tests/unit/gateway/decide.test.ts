@@ -60,6 +60,8 @@ describe("decide()", () => {
     ["no route", get("/nothing"), "404"],
     ["two hosts", { ...get("/open/allowed", HOST) }, "400"],
     ["two credentials", get("/jwt/x", bearer("access"), bearer("access")), "400"],
+    ["chunks", get("/open/allowed", ["transfer-encoding", "Chunked"]), "forward /allowed"],
+    ["a coding beside chunks", get("/open/allowed", ["transfer-encoding", "gzip, chunked"]), "400"],
     ["TRACE", { ...get("/open/allowed"), method: "TRACE" }, "405"],
     ["CONNECT", { ...get("/open/allowed"), method: "CONNECT" }, "405"],
     ["access on /jwt", get("/jwt/x", bearer("access")), "forward /x"],
