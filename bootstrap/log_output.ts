@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs"
-import { Array as Arrays, Context, Effect, Formatter, Layer, Logger, References } from "effect"
+import { Array as Arrays, Context, Effect, Formatter, Layer, Logger, LogLevel, References } from "effect"
 import type { AnsweredRequest } from "../adapters/driving/http/answered_request.ts"
 import { makeSecretMask } from "../domain/secret_mask.ts"
 import { type Config, configuredSecrets } from "./config.ts"
@@ -69,6 +69,7 @@ export interface Log {
   readonly layer: Layer.Layer<never>
 }
 
+const LEVEL_OF = { INFO: "Info", WARN: "Warn", ERROR: "Error" } as const
 const LINES = { INFO: Effect.logInfo, WARN: Effect.logWarning, ERROR: Effect.logError } as const
 
 /**
@@ -93,7 +94,10 @@ export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT"> & Parti
       Context.add(References.MinimumLogLevel, LEVELS[config.LOG_LEVEL]),
     ),
   )
-  const line: Log["line"] = (level, message, fields = {}) => run(Effect.annotateLogs(LINES[level](message), fields))
+  const line: Log["line"] = (level, message, fields = {}) => {
+    if (LogLevel.isGreaterThanOrEqualTo(LEVEL_OF[level], LEVELS[config.LOG_LEVEL]))
+      run(Effect.annotateLogs(LINES[level](message), fields))
+  }
   return {
     line,
     layer,
