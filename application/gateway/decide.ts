@@ -59,48 +59,51 @@ const forward = (request: ReadRequest, rest: string, claims?: TokenObject, keepA
   keepAuthorization,
 })
 
+type Judged = Effect.Effect<Verdict, Unauthenticated | KeysUnavailable | ProviderUnavailable, GatewayPorts>
+
+/** ID tokens of our client, or without a token a browser's session. */
+const askForIdToken = Effect.fnUntraced(function* (request: ReadRequest, rest: string, settings: GatewaySettings) {
+  if (headerValues(request, "authorization").length > 0)
+    return forward(request, rest, yield* judgeBearer(request, { kind: "id" }, settings))
+  const session = yield* sessionOf(request, settings)
+  return session === undefined ? unauthenticated(settings.realm) : forward(request, rest, session.claims, false)
+})
+
 /** Asks the policy of a route. */
-const askPolicy = Effect.fnUntraced(function* (
-  request: ReadRequest,
-  { route, rest }: MatchedRoute,
-  settings: GatewaySettings,
-): Effect.fn.Return<Verdict, Unauthenticated | KeysUnavailable | ProviderUnavailable, GatewayPorts> {
+const askPolicy = (request: ReadRequest, { route, rest }: MatchedRoute, settings: GatewaySettings): Judged => {
   switch (route.policy) {
     case "path-allow":
-      return isAllowedPath(rest, settings.allowedPaths) ? forward(request, rest) : pathNotAllowed
-    case "realm-jwt": {
-      const claims = yield* judgeBearer(request, { kind: "access" }, settings)
-      return holdsRole(claims, settings.jwtRoles) ? forward(request, rest, claims) : missingRole(settings.realm)
-    }
-    case "oidc-access-token": {
-      const wanted = { kind: "access", audience: settings.accessAudience } as const
-      return forward(request, rest, yield* judgeBearer(request, wanted, settings))
-    }
-    case "oidc-id-token": {
-      if (headerValues(request, "authorization").length > 0)
-        return forward(request, rest, yield* judgeBearer(request, { kind: "id" }, settings))
-      const session = yield* sessionOf(request, settings)
-      return session === undefined ? unauthenticated(settings.realm) : forward(request, rest, session.claims, false)
-    }
-    case "oidc-browser": {
-      const answer = yield* browserLogin(request, rest, route.prefix, settings)
-      return "kind" in answer ? answer : forward(request, rest, answer.claims, false)
-    }
+      return Effect.succeed(isAllowedPath(rest, settings.allowedPaths) ? forward(request, rest) : pathNotAllowed)
+    case "realm-jwt":
+      return Effect.map(judgeBearer(request, { kind: "access" }, settings), (claims) =>
+        holdsRole(claims, settings.jwtRoles) ? forward(request, rest, claims) : missingRole(settings.realm),
+      )
+    case "oidc-access-token":
+      return Effect.map(
+        judgeBearer(request, { kind: "access", audience: settings.accessAudience }, settings),
+        (claims) => forward(request, rest, claims),
+      )
+    case "oidc-id-token":
+      return askForIdToken(request, rest, settings)
+    case "oidc-browser":
+      return Effect.map(browserLogin(request, rest, route.prefix, settings), (answer) =>
+        "kind" in answer ? answer : forward(request, rest, answer.claims, false),
+      )
     default:
       return route.policy satisfies never
   }
-})
+}
 
 /** Finds the route of a request by its canonical path, and asks the route's policy. */
-const judge = Effect.fnUntraced(function* (request: GatewayRequest, settings: GatewaySettings) {
-  if (!METHODS.has(request.method)) return wrongMethod
-  if (!isWellFormed(request)) return badRequest
+const judge = (request: GatewayRequest, settings: GatewaySettings): Judged => {
+  if (!METHODS.has(request.method)) return Effect.succeed(wrongMethod)
+  if (!isWellFormed(request)) return Effect.succeed(badRequest)
   const target = canonicalTarget(request.rawTarget)
-  if (target === "malformed") return badRequest
-  if (target === "ambiguous") return ambiguousPath
+  if (target === "malformed") return Effect.succeed(badRequest)
+  if (target === "ambiguous") return Effect.succeed(ambiguousPath)
   const match = matchRoute(settings.routes, target.path)
-  return match === undefined ? noRoute : yield* askPolicy({ ...request, target }, match, settings)
-})
+  return match === undefined ? Effect.succeed(noRoute) : askPolicy({ ...request, target }, match, settings)
+}
 
 /**
  * Decides what the gateway does with a request. It never fails: every error on the way, a defect included, is a refusal.
@@ -112,7 +115,7 @@ export const decide = (
   request: GatewayRequest,
   settings: GatewaySettings,
 ): Effect.Effect<Verdict, never, GatewayPorts> =>
-  judge(request, settings).pipe(
+  Effect.suspend(() => judge(request, settings)).pipe(
     Effect.catchTags({
       Unauthenticated: ({ reason }) =>
         Effect.succeed(reason === "missing" ? unauthenticated(settings.realm) : badToken(settings.realm)),

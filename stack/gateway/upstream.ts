@@ -1,11 +1,8 @@
-import { Agent, type IncomingMessage, request } from "node:http"
+import { Agent, type IncomingMessage, request, type ServerResponse } from "node:http"
 import type { Header } from "../../domain/gateway/verdict.ts"
 
 /** Time the upstream may be silent before its answer begins, milliseconds. */
 const ANSWER_MS = 30_000
-
-/** Time an idle connection is kept, milliseconds: shorter than servers usually wait before they close theirs. */
-const IDLE_MS = 3_000
 
 /** Methods whose requests may be sent twice (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = /^(GET|HEAD|OPTIONS|PUT|DELETE)$/
@@ -26,24 +23,15 @@ export interface UpstreamRequest {
   readonly headers: ReadonlyArray<Header>
   /** The client's request, when it has a body. */
   readonly body: IncomingMessage | undefined
-  /** Aborted when the client is gone. */
-  readonly signal: AbortSignal
-}
-
-/**
- * True for an answer that cannot be handed on: a change of protocol nobody asked for, or a coding other than chunks, of
- * which HTTP/1.0 knows nothing (RFC 9112 section 6.1).
- */
-const isUnusable = ({ statusCode = 0, headers, httpVersion }: IncomingMessage): boolean => {
-  const coding = headers["transfer-encoding"]
-  return statusCode < 200 || (coding !== undefined && (coding.toLowerCase() !== "chunked" || httpVersion === "1.0"))
+  /** Takes the answer. When it closes, the exchange ends. */
+  readonly outgoing: ServerResponse
 }
 
 /** The server behind the gateway, and the connections to it that are kept. */
 export class Upstream {
   readonly #origin: URL
   readonly #answerMs: number
-  readonly #kept = new Agent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #kept: Agent
 
   /**
    * @param origin `http`, a host and a port
@@ -52,6 +40,7 @@ export class Upstream {
   constructor(origin: string, answerMs: number = ANSWER_MS) {
     this.#origin = new URL(origin)
     this.#answerMs = answerMs
+    this.#kept = new Agent({ keepAlive: true, timeout: answerMs })
   }
 
   /** Host and port, as the `Host` header names them. */
@@ -79,23 +68,24 @@ export class Upstream {
   }
 
   #send(asked: UpstreamRequest, agent: Agent | false): Promise<IncomingMessage> {
-    const { method, path, headers, body, signal } = asked
+    const { method, path, headers, body, outgoing } = asked
     const { hostname, port } = this.#origin
     return new Promise((resolve, reject) => {
-      const sent = request({ hostname, port, method, path, headers: headers.flat(), agent, signal })
-      sent.setTimeout(this.#answerMs, () => sent.destroy(new UpstreamTimedOut("no answer in time")))
-      let readBefore = 0
+      const sent = request({ hostname, port, method, path, headers: headers.flat(), agent, timeout: this.#answerMs })
+      let [readBefore, answered] = [0, false]
+      outgoing.once("close", () => sent.destroy())
       sent.once("socket", ({ bytesRead }) => {
         readBefore = bytesRead
       })
+      // Once the answer has begun, only the client decides how long to wait for its end.
+      sent.on("timeout", () => answered || sent.destroy(new UpstreamTimedOut("no answer in time")))
       sent.once("response", (answer) => {
-        sent.setTimeout(0)
-        if (!isUnusable(answer)) return resolve(answer)
-        sent.destroy()
+        answered = true
+        resolve(answer)
       })
       sent.once("error", (failure: NodeJS.ErrnoException) => {
         const unheard = sent.reusedSocket && sent.socket?.bytesRead === readBefore && CLOSED.test(failure.code ?? "")
-        if (unheard) resolve(this.#send(asked, false))
+        if (unheard && !outgoing.destroyed) resolve(this.#send(asked, false))
         else reject(failure)
       })
       sent.once("close", () => reject(new Error("the connection ended without an answer")))
