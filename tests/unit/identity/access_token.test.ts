@@ -51,11 +51,9 @@ describe("judgeHeader()", () => {
     [{ ...HEADER, b64: true }, "malformed"],
     [{ ...HEADER, zip: "DEF" }, "malformed"],
   ] as const)
-    effectTest(`refuses ${JSON.stringify(header)}`, () =>
-      Effect.gen(function* () {
-        equal(yield* reason(Effect.flip(judgeHeader(header))), expected)
-      }),
-    )
+    effectTest(`refuses ${JSON.stringify(header)}`, function* () {
+      equal(yield* reason(Effect.flip(judgeHeader(header))), expected)
+    })
 })
 
 describe("kindOf()", () => {
@@ -110,37 +108,31 @@ describe("judgeClaims()", () => {
     [{ exp: 1e11 - 1 }, 0, "accepted"],
     [{ iat: NOW + 86_400 }, 0, "accepted"],
   ] as const)
-    effectTest(`${JSON.stringify(payload)} with a tolerance of ${toleranceS} s is ${expected}`, () =>
-      Effect.gen(function* () {
-        equal(yield* judged(payload, toleranceS), expected)
-      }),
-    )
+    effectTest(`${JSON.stringify(payload)} with a tolerance of ${toleranceS} s is ${expected}`, function* () {
+      equal(yield* judged(payload, toleranceS), expected)
+    })
 
-  effectTest("keeps subject, roles and expiry, and nothing else", () =>
-    Effect.gen(function* () {
-      const payload = {
-        exp: NOW + 60,
-        sub: "alice",
-        realm_access: { roles: ["a", 1, "b"] },
-        email: "alice@example.org",
-      }
-      deepEqual(yield* judgeClaims(payload, HEADER, {}, NOW), {
-        subject: "alice",
-        roles: new Set(["a", "b"]),
-        expiresAt: NOW + 60,
-      })
-      equal((yield* judgeClaims({ ...payload, sub: 5 }, HEADER, {}, NOW)).subject, undefined)
-    }),
-  )
+  effectTest("keeps subject, roles and expiry, and nothing else", function* () {
+    const payload = {
+      exp: NOW + 60,
+      sub: "alice",
+      realm_access: { roles: ["a", 1, "b"] },
+      email: "alice@example.org",
+    }
+    deepEqual(yield* judgeClaims(payload, HEADER, {}, NOW), {
+      subject: "alice",
+      roles: new Set(["a", "b"]),
+      expiresAt: NOW + 60,
+    })
+    equal((yield* judgeClaims({ ...payload, sub: 5 }, HEADER, {}, NOW)).subject, undefined)
+  })
 })
 
 describe("makeTokenRules()", () => {
   effectTest("takes the largest tolerance", () => makeTokenRules({ clockToleranceS: CLOCK_TOLERANCE_MAX_S }))
 
   for (const clockToleranceS of [-1, 0.5, CLOCK_TOLERANCE_MAX_S + 1, Number.NaN])
-    effectTest(`refuses a tolerance of ${clockToleranceS} s`, () =>
-      Effect.gen(function* () {
-        equal((yield* Effect.flip(makeTokenRules({ clockToleranceS }))).option, "clockToleranceS")
-      }),
-    )
+    effectTest(`refuses a tolerance of ${clockToleranceS} s`, function* () {
+      equal((yield* Effect.flip(makeTokenRules({ clockToleranceS }))).option, "clockToleranceS")
+    })
 })
