@@ -1,5 +1,5 @@
 // `portolan jobs` and `portolan allocations` as a user runs them: a process, an environment, two streams and an exit code.
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -14,9 +14,6 @@ const folder = mkdtempSync(join(tmpdir(), "portolan-cli-"))
 const file = join(folder, "job.json")
 writeFileSync(file, JOB)
 writeFileSync(join(folder, "broken.json"), "{")
-
-// Every command is a process, which takes seconds to start on a busy machine.
-setDefaultTimeout(120_000)
 
 let agent: FakeAgent
 beforeAll(async () => {

@@ -25,7 +25,7 @@ beforeAll(() => {
   for (const name of readdirSync(join(ROOT, "node_modules")))
     if (!name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(modules, name))
   writeFileSync(join(folder, "package.json"), '{"type":"module","private":true}')
-}, 60_000)
+})
 
 afterAll(() => {
   rmSync(folder, { recursive: true })
@@ -74,13 +74,13 @@ describe("the packed library", () => {
       folder,
     )
     expect({ exitCode, error: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, error: "" })
-  }, 60_000)
+  })
 
   test("the faces without HTTP import under Node 22", () => {
     writeFileSync(join(folder, "node.mjs"), importing(NODE_FACES))
     const { exitCode, stderr } = run([...NODE, "node.mjs"], folder)
     expect({ exitCode, error: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, error: "" })
-  }, 120_000)
+  })
 
   test("its command runs", () => {
     const main = join(folder, "node_modules/portolan", manifest.bin.portolan)
@@ -115,5 +115,5 @@ process.stdout.write(JSON.stringify({ state, different, many: asExpected > 300, 
         error: "",
         stdout: JSON.stringify({ state: "healthy", different: [], many: true, refused: "STACK_REFUSED", down: true }),
       })
-    }, 90_000)
+    })
 })

@@ -14,7 +14,6 @@ import { startLocalGateway } from "../stack/local_gateway.ts"
 import { KEYCLOAK, realSuite } from "../support/real_servers.ts"
 import { KEYS } from "../support/tokens.ts"
 
-const TIMEOUT_MS = 60_000
 const signingKey = KEYS.realm().privateKey.export({ format: "jwk" }) as JWK
 const secrets: StackSecrets = {
   control: "unused",
@@ -75,12 +74,12 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
   beforeAll(async () => {
     await importRealm(realm)
     await importRealm(other)
-  }, TIMEOUT_MS)
+  })
 
   afterAll(async () => {
     await admin("DELETE", `/${realm}`)
     await admin("DELETE", `/${other}`)
-  }, TIMEOUT_MS)
+  })
 
   for (const [line, jwtRoles] of BUILDS) {
     const issuer = issuerOf(server.url, realm)
@@ -115,7 +114,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
         hits: gateway.hits,
       }
       prepared = await prepareCheck(target)
-    }, TIMEOUT_MS)
+    })
 
     afterAll(async () => {
       prepared.close()
@@ -128,22 +127,18 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
         expect({ outcome, got, note }).toEqual({ outcome: "as expected", got, note: undefined })
       })
 
-    test(
-      `${line}: a browser logs in through /oidc and is asked again after logout`,
-      async () => {
-        const browser = new Browser()
-        const page = `${gateway.url}/oidc/page`
-        const { url, status } = await browser.logIn(page, secrets.userPassword)
-        expect([url, status]).toEqual([page, 200])
-        const session = browser.cookie(page, "portolan_session")
-        const out = await browser.open(`${gateway.url}/oidc/logout`)
-        expect(new URL(out.url).pathname).not.toContain("/logout")
-        const before = await gateway.hits()
-        const again = await fetch(page, { redirect: "manual", headers: { cookie: `portolan_session=${session}` } })
-        expect([again.status, await gateway.hits()]).toEqual([302, before])
-        expect((await browser.open(page)).text).toContain('name="password"')
-      },
-      TIMEOUT_MS,
-    )
+    test(`${line}: a browser logs in through /oidc and is asked again after logout`, async () => {
+      const browser = new Browser()
+      const page = `${gateway.url}/oidc/page`
+      const { url, status } = await browser.logIn(page, secrets.userPassword)
+      expect([url, status]).toEqual([page, 200])
+      const session = browser.cookie(page, "portolan_session")
+      const out = await browser.open(`${gateway.url}/oidc/logout`)
+      expect(new URL(out.url).pathname).not.toContain("/logout")
+      const before = await gateway.hits()
+      const again = await fetch(page, { redirect: "manual", headers: { cookie: `portolan_session=${session}` } })
+      expect([again.status, await gateway.hits()]).toEqual([302, before])
+      expect((await browser.open(page)).text).toContain('name="password"')
+    })
   }
 })
