@@ -1,18 +1,13 @@
 // What only a socket shows: requests as bytes, some of which no client library would send. Where the runtime's server
 // decides before a handler sees the request, its safe answer is asserted: refused or closed, and the store not called.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { openConnection, type RawResponse, rawRequest } from "../support/raw_http.ts"
-import { startService, type TestService } from "../support/test_service.ts"
+import { sharedService } from "../support/test_service.ts"
 import { KEYS, signToken, tokenKit } from "../support/tokens.ts"
 
-let service: TestService
-let bearer: string
-beforeAll(async () => {
-  service = await startService()
-  bearer = `Authorization: Bearer ${service.token("user")}`
-})
-afterAll(() => service.stop())
+const service = await sharedService()
+const bearer = `Authorization: Bearer ${service.token("user")}`
 
 const JSON_TYPE = "Content-Type: application/json"
 const RECORD = '{"name":"a"}'
