@@ -9,9 +9,7 @@ import type { InvalidIdentitySetup } from "../../domain/identity/errors.ts"
 import { TokenIssuer } from "../../domain/identity/token_issuer.ts"
 import { effectTest } from "../support/effect_test.ts"
 import { identityProvider } from "../support/identity_provider.ts"
-
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
+import { NOW } from "../support/tokens.ts"
 
 /** Every character a form can get wrong. */
 const SECRET = "s3cr&t=+ %/\u00E4\u{1F511}"

@@ -7,8 +7,8 @@ import { isCompactToken, judgeClaims, judgeHeader, TOKEN_MAX } from "../../../do
 import { kindOf } from "../../../domain/identity/token_kind.ts"
 import { CLOCK_TOLERANCE_MAX_S, makeTokenRules } from "../../../domain/identity/token_rules.ts"
 import { effectTest } from "../../support/effect_test.ts"
+import { NOW } from "../../support/tokens.ts"
 
-const NOW = 1_795_255_200
 const HEADER = { alg: "RS256", typ: "JWT" }
 const reason = Effect.map(({ reason }: { readonly reason: string }) => reason)
 

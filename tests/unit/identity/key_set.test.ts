@@ -8,10 +8,7 @@ import { COOL_DOWN_S, REFRESH_S } from "../../../adapters/driven/token_verifier/
 import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { effectTest, virtualNow } from "../../support/effect_test.ts"
 import { type Answer, localServer } from "../../support/local_server.ts"
-import { jwkOf, KEYS, signToken, tokenKit } from "../../support/tokens.ts"
-
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
+import { jwkOf, KEYS, NOW, signToken, tokenKit } from "../../support/tokens.ts"
 
 /** Lives longer than any wait of these tests. */
 const CLAIMS = { ...tokenKit(NOW).claims, exp: NOW + 86_400 }

@@ -6,10 +6,8 @@ import { TestClock } from "effect/testing"
 import { layer } from "../../../adapters/driven/token_verifier/jose.ts"
 import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { effectTest, virtualNow } from "../../support/effect_test.ts"
-import { bareOf, KEYS, tokenKit } from "../../support/tokens.ts"
+import { bareOf, KEYS, NOW, tokenKit } from "../../support/tokens.ts"
 
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
 const kit = tokenKit(NOW)
 
 const setUp = Effect.fnUntraced(function* (cacheSize?: number) {

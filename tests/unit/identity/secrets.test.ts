@@ -11,10 +11,8 @@ import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { effectTest } from "../../support/effect_test.ts"
 import { identityProvider } from "../../support/identity_provider.ts"
 import { type Answer, localServer } from "../../support/local_server.ts"
-import { bareOf, KEYS, tokenKit } from "../../support/tokens.ts"
+import { bareOf, KEYS, NOW, tokenKit } from "../../support/tokens.ts"
 
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
 const kit = tokenKit(NOW)
 const SECRET = "s3cr3t-0f-the-client"
 const ISSUED = "issued-t0ken-text"

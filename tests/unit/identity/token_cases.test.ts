@@ -11,10 +11,7 @@ import { localServer } from "../../support/local_server.ts"
 import { SETUP_CASES } from "../../support/token_cases/setup.ts"
 import { TOKEN_CASES } from "../../support/token_cases/table.ts"
 import { defaultSetup, type TokenCase } from "../../support/token_cases/token_case.ts"
-import { tokenKit } from "../../support/tokens.ts"
-
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
+import { NOW, tokenKit } from "../../support/tokens.ts"
 
 const kit = tokenKit(NOW)
 
