@@ -156,23 +156,19 @@ describe("createCarouselFromItems()", () => {
     equal(parents(world), 0)
   })
 
-  mediaTestWith(
-    { processingMs: 3_600_000 },
-    "gives the units back when the time is up, and takes them again",
-    function* (world) {
-      const result = yield* createCarouselFromItems(ACCOUNT, { items: [image(1), video(2)] })
-      equal(result.state, "still-processing")
-      deepEqual(
-        result.items.map(({ index }) => index),
-        [0, 1],
-      )
-      equal(parents(world), 0)
-      yield* Effect.sleep("1 hour")
-      const items = result.items.map(({ containerId }) => ({ kind: "existing", containerId }))
-      equal((yield* createCarouselFromItems(ACCOUNT, { items })).state, "created")
-      equal(world.model.containers.size, 3)
-    },
-  )
+  mediaTestWith({ processingMs: 3_600_000 }, "gives units back when time is up, and takes them", function* (world) {
+    const result = yield* createCarouselFromItems(ACCOUNT, { items: [image(1), video(2)] })
+    equal(result.state, "still-processing")
+    deepEqual(
+      result.items.map(({ index }) => index),
+      [0, 1],
+    )
+    equal(parents(world), 0)
+    yield* Effect.sleep("1 hour")
+    const items = result.items.map(({ containerId }) => ({ kind: "existing", containerId }))
+    equal((yield* createCarouselFromItems(ACCOUNT, { items })).state, "created")
+    equal(world.model.containers.size, 3)
+  })
 
   mediaTest("planMedia() names the containers of a carousel and asks the graph nothing", function* (world) {
     const items = [image(1), video(2), { kind: "existing", containerId: "7" }]

@@ -157,25 +157,21 @@ describe("publish()", () => {
     equal(sends(world).length, 0)
   })
 
-  mediaTestWith(
-    { processingMs: 0 },
-    "87 a video alone is refused here; forced, the platform's refusal is told",
-    function* (world) {
-      const { containerId, warnings } = yield* createVideo(ACCOUNT, { videoUrl: REEL.videoUrl })
-      deepEqual(
-        warnings.map(({ rule }) => rule),
-        ["standalone-video"],
-      )
-      const calls = world.calls()
-      const call = { accountId: ACCOUNT, containerId, kind: "video" } as const
-      equal((yield* Effect.flip(publish(call)))._tag, "InvalidMedia")
-      equal((yield* Effect.flip(post("k", { kind: "video", videoUrl: REEL.videoUrl })))._tag, "InvalidMedia")
-      equal(world.calls(), calls)
-      const failure = yield* Effect.flip(publish(call, { force: true }))
-      ok(failure instanceof GraphFailure)
-      equal(failure.subcode, 2207089)
-    },
-  )
+  mediaTestWith({ processingMs: 0 }, "87 a video alone is refused here; forced, by the platform", function* (world) {
+    const { containerId, warnings } = yield* createVideo(ACCOUNT, { videoUrl: REEL.videoUrl })
+    deepEqual(
+      warnings.map(({ rule }) => rule),
+      ["standalone-video"],
+    )
+    const calls = world.calls()
+    const call = { accountId: ACCOUNT, containerId, kind: "video" } as const
+    equal((yield* Effect.flip(publish(call)))._tag, "InvalidMedia")
+    equal((yield* Effect.flip(post("k", { kind: "video", videoUrl: REEL.videoUrl })))._tag, "InvalidMedia")
+    equal(world.calls(), calls)
+    const failure = yield* Effect.flip(publish(call, { force: true }))
+    ok(failure instanceof GraphFailure)
+    equal(failure.subcode, 2207089)
+  })
 
   mediaTestWith({ quotaTotal: 0 }, "88 a quota used up is refused before the call", function* (world) {
     const error = yield* Effect.flip(publish(yield* ready))
@@ -230,35 +226,27 @@ describe("publishPost()", () => {
     equal(world.model.posts.length, 2)
   })
 
-  mediaTestWith(
-    { processingMs: 60_000 },
-    "86 whoever will not wait is told that another run is at it",
-    function* (world) {
-      const first = yield* Effect.forkChild(post("k"))
-      yield* Effect.sleep("10 seconds")
-      const calls = world.calls()
-      const call = publishPost({ key: "k", accountId: ACCOUNT, post: REEL }, { waiting: { budgetMs: 0 } })
-      const error = yield* Effect.flip(call)
-      ok(error._tag === "PublishBusy")
-      ok(error.retryAfterMs > 0)
-      equal(world.calls(), calls)
-      equal((yield* Fiber.join(first)).state, "published")
-    },
-  )
+  mediaTestWith({ processingMs: 60_000 }, "86 whoever will not wait is told of the other run", function* (world) {
+    const first = yield* Effect.forkChild(post("k"))
+    yield* Effect.sleep("10 seconds")
+    const calls = world.calls()
+    const call = publishPost({ key: "k", accountId: ACCOUNT, post: REEL }, { waiting: { budgetMs: 0 } })
+    const error = yield* Effect.flip(call)
+    ok(error._tag === "PublishBusy")
+    ok(error.retryAfterMs > 0)
+    equal(world.calls(), calls)
+    equal((yield* Fiber.join(first)).state, "published")
+  })
 
-  mediaTestWith(
-    { processingMs: 60_000 },
-    "W13 an interrupted run lets go at once, and the next one goes on with its container",
-    function* (world) {
-      const first = yield* Effect.forkChild(post("k"))
-      yield* Effect.sleep("10 seconds")
-      yield* Fiber.interrupt(first)
-      const startedAt = yield* Clock.currentTimeMillis
-      equal((yield* post("k")).state, "published")
-      ok((yield* Clock.currentTimeMillis) - startedAt < 120_000)
-      equal(world.model.containers.size, 1)
-    },
-  )
+  mediaTestWith({ processingMs: 60_000 }, "W13 an interrupted run lets go, and the next goes on", function* (world) {
+    const first = yield* Effect.forkChild(post("k"))
+    yield* Effect.sleep("10 seconds")
+    yield* Fiber.interrupt(first)
+    const startedAt = yield* Clock.currentTimeMillis
+    equal((yield* post("k")).state, "published")
+    ok((yield* Clock.currentTimeMillis) - startedAt < 120_000)
+    equal(world.model.containers.size, 1)
+  })
 
   mediaTest("74 the second run of a carousel creates only what is missing", function* (world) {
     const carousel = { kind: "carousel", ...CAROUSEL, items: [1, 2, 3, 4, 5].map(image) }
@@ -313,17 +301,13 @@ describe("publishPost()", () => {
     equal(world.model.posts.length, 1)
   })
 
-  mediaTestWith(
-    { publishedLagMs: 200_000 },
-    "a container that is gone after a lost call is not made anew: that call may have used it up",
-    function* (world) {
-      publishFaults(world, { kind: "lose-answer" })
-      equal((yield* post("k")).state, "published")
-      ok(sends(world).length >= 2)
-      equal(world.model.containers.size, 1)
-      equal(world.model.posts.length, 1)
-    },
-  )
+  mediaTestWith({ publishedLagMs: 200_000 }, "a container gone after a lost call is not made anew", function* (world) {
+    publishFaults(world, { kind: "lose-answer" })
+    equal((yield* post("k")).state, "published")
+    ok(sends(world).length >= 2)
+    equal(world.model.containers.size, 1)
+    equal(world.model.posts.length, 1)
+  })
 
   mediaTest("refuses what cannot be a key or a post, and a key of another account; nothing is sent", function* (world) {
     for (const key of ["", "a b", "ä", "x".repeat(201), undefined, 7])
