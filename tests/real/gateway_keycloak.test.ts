@@ -11,6 +11,7 @@ import type { StackSecrets } from "../../stack/state.ts"
 import type { TokenSource } from "../../stack/token.ts"
 import { Browser } from "../stack/http_browser.ts"
 import { startLocalGateway } from "../stack/local_gateway.ts"
+import { keycloakClient } from "../support/keycloak_client.ts"
 import { KEYCLOAK, realSuite } from "../support/real_servers.ts"
 import { KEYS } from "../support/tokens.ts"
 
@@ -32,19 +33,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
   const run = randomUUID().slice(0, 8)
   const [realm, other] = [`gateway-${run}`, `gateway-other-${run}`]
 
-  const admin = async (method: string, path: string, body?: unknown): Promise<void> => {
-    const asked = await fetch(`${server.url}/realms/master/protocol/openid-connect/token`, {
-      method: "POST",
-      body: new URLSearchParams({ client_id: "admin-cli", grant_type: "password", ...server.admin }),
-    })
-    const { access_token: token } = (await asked.json()) as { access_token: string }
-    const answer = await fetch(`${server.url}/admin/realms${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    if (!answer.ok) throw new Error(`Keycloak answered ${answer.status}: ${await answer.text()}`)
-  }
+  const { admin } = keycloakClient(server)
 
   /** The realm of the Docker engine, under a name of this run. */
   const importRealm = (name: string) => {
@@ -58,7 +47,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
         ? { redirectUris: ["*"], attributes: { ...client.attributes, "post.logout.redirect.uris": "+" } }
         : {}),
     }))
-    return admin("POST", "", { ...(name === realm ? document : withoutKeys), ...ids, clients, realm: name })
+    return admin("POST", "/realms", { ...(name === realm ? document : withoutKeys), ...ids, clients, realm: name })
   }
 
   const sourceOf = (name: string): TokenSource => ({
@@ -77,8 +66,8 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
   })
 
   afterAll(async () => {
-    await admin("DELETE", `/${realm}`)
-    await admin("DELETE", `/${other}`)
+    await admin("DELETE", `/realms/${realm}`)
+    await admin("DELETE", `/realms/${other}`)
   })
 
   for (const [line, jwtRoles] of BUILDS) {
