@@ -23,7 +23,7 @@ const client = httpScheduler.layer({
 })
 const area = makeArea(
   restarts
-    .layer({ ...RESTART_RULES, delayMs: 300 }, "5 seconds")
+    .layer({ ...RESTART_RULES, delayMs: 1 }, "5 seconds")
     .pipe(Layer.provideMerge(client), Layer.provide(journal.layer)),
   (context, { guard }) => {
     const routes = [schedulerRoutes({ guard, responder: makeResponder(context), roles: ["operator"] })]
@@ -46,12 +46,11 @@ const send = (method: string, path: string, body?: string, init: RequestInit = {
   })
 
 const jobText = (id: string, count = 1) =>
-  `{"ID":${JSON.stringify(id)},"Name":"x","Big":18446744073709551615,"Empty":[],"Nothing":null,"TaskGroups":[{"Name":"restreamer","Count":${count},"Update":{"MinHealthyTime":1}}]}`
+  `{"ID":${JSON.stringify(id)},"Name":"x","Big":18446744073709551615,"Empty":[],"Nothing":null,"TaskGroups":[{"Name":"restreamer","Count":${count},"Update":{"MinHealthyTime":0}}]}`
 
 const run = async (id: string, count = 1) => {
   const answer = await send("POST", "/jobs?region=", jobText(id, count))
   expect(answer.status).toBe(200)
-  await Bun.sleep(3)
 }
 
 describe("access", () => {
@@ -128,6 +127,15 @@ describe("jobs", () => {
 
   test("restart answers 202 while the job is at 0, is listed, and brings it back", async () => {
     await run("restarted", 4)
+    const seen = Promise.withResolvers<void>()
+    // The second step is answered when the list has been read.
+    agent.script(
+      () => false,
+      async () => {
+        await seen.promise
+        return false
+      },
+    )
     const answer = await send("POST", "/jobs/restarted/restart")
     expect(answer.status).toBe(202)
     expect(await answer.json()).toEqual({ response: "OK", data: { jobId: "restarted", region: "" } })
@@ -142,6 +150,7 @@ describe("jobs", () => {
         lastError: null,
       },
     ])
+    seen.resolve()
     const left = async () => (await (await send("GET", "/restarts")).json()) as { readonly data: ReadonlyArray<object> }
     while ((await left()).data.length > 0) await Bun.sleep(10)
     const counts = agent.requests
