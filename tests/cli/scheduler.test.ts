@@ -1,120 +1,105 @@
 // `portolan jobs` and `portolan allocations` as a user runs them: a process, an environment, two streams and an exit code.
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { bytesText, sparkline, usageChart } from "../../adapters/driving/cli/usage_chart.ts"
 import { type FakeAgent, reply, startFakeAgent } from "../support/fake_agent.ts"
+import { endProcesses, newHome, runProcess } from "../support/service_process.ts"
 
 const TOKEN = "s3cr3t-agent-token"
 const BIG = "18446744073709551615"
 const JOB = `{"ID":"video/one","Name":"x","Big":${BIG},"TaskGroups":[{"Name":"restreamer","Count":2,"Update":{"MinHealthyTime":0}}]}`
 
-const folder = mkdtempSync(join(tmpdir(), "portolan-cli-"))
+const folder = newHome()
 const file = join(folder, "job.json")
 writeFileSync(file, JOB)
 writeFileSync(join(folder, "broken.json"), "{")
-
-// Every command is a process, which takes seconds to start on a busy machine.
-setDefaultTimeout(120_000)
 
 let agent: FakeAgent
 beforeAll(async () => {
   agent = await startFakeAgent({ token: TOKEN })
 })
-afterAll(async () => {
-  await agent.stop()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => Promise.all([agent.stop(), endProcesses()]))
 
-const portolan = async (words: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
-  const run = Bun.spawn([process.execPath, "bootstrap/main.ts", ...words], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { SCHEDULER_URL: `${agent.url}/v1`, SCHEDULER_TOKEN: TOKEN, PORTOLAN_HOME: folder, ...env },
-  })
-  const [out, err] = await Promise.all([new Response(run.stdout).text(), new Response(run.stderr).text()])
-  expect(out + err).not.toContain(TOKEN)
-  return { exitCode: await run.exited, out, err }
+const portolan = async (words: string, environment: Readonly<Record<string, string>> = {}) => {
+  const agents = { SCHEDULER_URL: `${agent.url}/v1`, SCHEDULER_TOKEN: TOKEN, PORTOLAN_HOME: folder }
+  const run = await runProcess(words.split(" "), { ...agents, ...environment })
+  expect(run.stdout + run.stderr).not.toContain(TOKEN)
+  return run
 }
 
 describe("portolan jobs", () => {
   test("run, get, scale, restart, delete: the digits stay, the journal ends empty", async () => {
-    expect(await portolan(["jobs", "run", file])).toEqual({ exitCode: 0, out: "Submitted video/one\n", err: "" })
-    const got = await portolan(["jobs", "get", "video/one", "--json"])
-    expect(got.exitCode).toBe(0)
-    expect(got.out).toContain(`"Big": ${BIG}`)
-    expect(await portolan(["jobs", "scale", "video/one", "3"])).toMatchObject({
-      exitCode: 0,
-      out: "Scaled video/one to 3\n",
-    })
-    expect(await portolan(["jobs", "restart", "video/one"])).toEqual({
-      exitCode: 0,
-      out: "Restarted video/one\n",
-      err: "",
-    })
-    expect((await portolan(["jobs", "get", "video/one"])).out).toContain('"Count": 1')
-    expect(await portolan(["jobs", "restarts"])).toMatchObject({ exitCode: 0, out: "None\n" })
-    expect(await portolan(["jobs", "wait", "video/one"])).toMatchObject({ exitCode: 0, out: "video/one is running\n" })
-    expect(await portolan(["jobs", "delete", "video/one", "--purge"])).toMatchObject({ exitCode: 0 })
-    const gone = await portolan(["jobs", "get", "video/one"])
-    expect(gone).toEqual({
-      exitCode: 1,
-      out: "",
-      err: "getDefinition (GET /v1/job/video%2Fone): 404 job not found\n",
-    })
+    expect(await portolan(`jobs run ${file}`)).toEqual({ code: 0, stdout: "Submitted video/one\n", stderr: "" })
+    const got = await portolan("jobs get video/one --json")
+    expect(got.code).toBe(0)
+    expect(got.stdout).toContain(`"Big": ${BIG}`)
+    for (const [words, stdout] of [
+      ["jobs scale video/one 3", "Scaled video/one to 3\n"],
+      ["jobs restart video/one", "Restarted video/one\n"],
+      ["jobs get video/one", expect.stringContaining('"Count": 1')],
+      ["jobs restarts", "None\n"],
+      ["jobs wait video/one", "video/one is running\n"],
+      ["jobs delete video/one --purge", expect.any(String)],
+    ] as const)
+      expect({ words, ...(await portolan(words)) }).toMatchObject({ words, code: 0, stdout })
+    const stderr = "getDefinition (GET /v1/job/video%2Fone): 404 job not found\n"
+    expect(await portolan("jobs get video/one")).toEqual({ code: 1, stdout: "", stderr })
   })
 
   test("a second step that is refused ends it with 1, and is listed as stuck", async () => {
-    await portolan(["jobs", "run", file])
+    await portolan(`jobs run ${file}`)
     agent.script(() => false, reply(403, "Permission denied"))
-    const { exitCode, err } = await portolan(["jobs", "restart", "video/one"])
-    expect(exitCode).toBe(1)
-    expect(err).toContain("Job 'video/one' was stopped but not brought back")
-    const { out } = await portolan(["jobs", "restarts"])
-    expect(out).toMatch(/^JOB +REGION +STATE.*\nvideo\/one .*stuck.*Permission denied/)
+    const { code, stderr } = await portolan("jobs restart video/one")
+    expect(code).toBe(1)
+    expect(stderr).toContain("Job 'video/one' was stopped but not brought back")
+    expect((await portolan("jobs restarts")).stdout).toMatch(
+      /^JOB +REGION +STATE.*\nvideo\/one .*stuck.*Permission denied/,
+    )
   })
 
-  test.each([
-    [["jobs", "scale", "x", "-1"], 2],
-    [["jobs", "scale", "x", "1.5"], 2],
-    [["jobs", "get"], 2],
-    [["jobs", "get", ".."], 1],
-    [["jobs", "run", join(folder, "broken.json")], 1],
-    [["jobs", "run", join(folder, "missing.json")], 1],
-    [["jobs", "wait", "x", "--timeout", "soon"], 2],
-  ] as const)("%j ends with %d, and the agent is not asked", async (words, expected) => {
+  test("wrong words end with 2, what cannot be sent with 1, and the agent is not asked", async () => {
     const before = agent.requests.length
-    const { exitCode, out, err } = await portolan(words)
-    expect({ exitCode, out }).toEqual({ exitCode: expected, out: "" })
-    expect(err).not.toBe("")
+    for (const [words, code] of [
+      ["jobs scale x 1.5", 2],
+      ["jobs get", 2],
+      ["jobs wait x --timeout soon", 2],
+      ["jobs get ..", 1],
+      [`jobs run ${join(folder, "broken.json")}`, 1],
+      [`jobs run ${join(folder, "missing.json")}`, 1],
+    ] as const)
+      expect({ words, ...(await portolan(words)) }).toEqual({
+        words,
+        code,
+        stdout: "",
+        stderr: expect.stringMatching(/./),
+      })
     expect(agent.requests.length).toBe(before)
   })
 
   test("without an agent it ends with 2 and names the variable", async () => {
-    expect(await portolan(["jobs", "get", "x"], { SCHEDULER_URL: "" })).toEqual({
-      exitCode: 2,
-      out: "",
-      err: "SCHEDULER_URL is required by 'jobs' and 'allocations'\n",
-    })
+    const stderr = "SCHEDULER_URL is required by 'jobs' and 'allocations'\n"
+    expect(await portolan("jobs get x", { SCHEDULER_URL: "" })).toEqual({ code: 2, stdout: "", stderr })
   })
 })
 
 describe("portolan allocations", () => {
   test("list, stats, and a watch that draws", async () => {
-    await portolan(["jobs", "run", file])
-    const { out } = await portolan(["allocations", "list", agent.agent.nodeId])
-    const [title, ...rows] = out.trimEnd().split("\n")
+    await portolan(`jobs run ${file}`)
+    const { stdout } = await portolan(`allocations list ${agent.agent.nodeId}`)
+    const [title, ...rows] = stdout.trimEnd().split("\n")
     expect(title).toMatch(/^ID +JOB +GROUP +STATUS +WANTED$/)
     const row = rows.find((each) => each.includes("running")) ?? ""
     expect(row).toMatch(/video\/one +restreamer +running +run$/)
-    const id = row.split(" ")[0] ?? ""
-    expect((await portolan(["allocations", "stats", id])).out).toContain("memory     1.4 MiB")
-    const watched = await portolan(["allocations", "stats", id, "--watch", "--interval", "0.01", "--count", "3"])
-    expect(watched.out.trimEnd().split("\n").at(-1)).toContain("███")
-    const lines = (
-      await portolan(["allocations", "stats", id, "--watch", "--interval", "0.01", "--count", "2", "--json"])
-    ).out
-    expect(lines).toBe('{"memoryBytes":1486848,"cpuPercent":0.14159538847117795}\n'.repeat(2))
+    const stats = `allocations stats ${row.split(" ")[0]}`
+    const shown = await Promise.all(
+      [stats, `${stats} --watch --interval 0.01 --count 3`, `${stats} --watch --interval 0.01 --count 2 --json`].map(
+        async (words) => (await portolan(words)).stdout,
+      ),
+    )
+    expect(shown[0]).toContain("memory     1.4 MiB")
+    expect(shown[1]?.trimEnd().split("\n").at(-1)).toContain("███")
+    expect(shown[2]).toBe('{"memoryBytes":1486848,"cpuPercent":0.14159538847117795}\n'.repeat(2))
   })
 
   test("charts", () => {

@@ -17,7 +17,7 @@ import { graphServer } from "../support/graph_server.ts"
 import { ACCOUNT, graphError } from "../support/media_world.ts"
 
 type Graph = MediaGraphPort["Service"]
-type Program = Effect.Effect<unknown, unknown, TestClock.TestClock | Scope.Scope>
+type Steps = Generator<Effect.Effect<unknown, unknown, TestClock.TestClock | Scope.Scope>, unknown, never>
 
 const overHttp = (model: GraphModel, placement: Placement): Layer.Layer<MediaGraphPort> =>
   Layer.unwrap(
@@ -60,169 +60,143 @@ const refusal = <A>(call: Effect.Effect<A, { readonly _tag: string } | GraphFail
 
 for (const [name, layerOf] of ADAPTERS)
   describe(`MediaGraphPort: ${name}`, () => {
-    const promises = (promise: string, program: (graph: Graph) => Program, options: Partial<Options> = {}): void =>
+    const promises = (promise: string, program: (graph: Graph) => Steps, options: Partial<Options> = {}): void =>
       effectTest(promise, () =>
-        Effect.flatMap(MediaGraphPort, program).pipe(
+        Effect.flatMap(MediaGraphPort, (graph) => Effect.gen(() => program(graph))).pipe(
           Effect.provide(layerOf({ processingMs: 30_000, quotaTotal: 50, ...options })),
         ),
       )
 
-    promises("creates containers whose ids keep all their digits", (graph) =>
-      Effect.gen(function* () {
-        const ids = [yield* create(graph, image), yield* create(graph, image)]
-        for (const id of ids) expect(id).toMatch(/^\d{17}$/)
-        expect(new Set(ids).size).toBe(2)
-      }),
-    )
+    promises("creates containers whose ids keep all their digits", function* (graph) {
+      const ids = [yield* create(graph, image), yield* create(graph, image)]
+      for (const id of ids) expect(id).toMatch(/^\d{17}$/)
+      expect(new Set(ids).size).toBe(2)
+    })
 
-    promises("shows a container through its life", (graph) =>
-      Effect.gen(function* () {
-        const id = yield* create(graph, reel)
-        expect(yield* state(graph, id)).toBe("in-progress")
-        expect(yield* refusal(publish(graph, id))).toBe("NotReady")
-        yield* TestClock.adjust("30 seconds")
-        expect(yield* state(graph, id)).toBe("finished")
-        yield* TestClock.adjust("24 hours")
-        expect(yield* state(graph, id)).toBe("expired")
-        expect(yield* refusal(publish(graph, id))).toBe("ContainerGone")
-      }),
-    )
+    promises("shows a container through its life", function* (graph) {
+      const id = yield* create(graph, reel)
+      expect(yield* state(graph, id)).toBe("in-progress")
+      expect(yield* refusal(publish(graph, id))).toBe("NotReady")
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* state(graph, id)).toBe("finished")
+      yield* TestClock.adjust("24 hours")
+      expect(yield* state(graph, id)).toBe("expired")
+      expect(yield* refusal(publish(graph, id))).toBe("ContainerGone")
+    })
 
-    promises("publishes a finished container once, for its account", (graph) =>
-      Effect.gen(function* () {
-        const id = yield* create(graph, image)
-        expect(yield* state(graph, id)).toBe("finished")
-        expect(yield* refusal(graph.publishContainer({ accountId: "42", containerId: id }))).toBe("ContainerGone")
-        const { value: mediaId } = yield* publish(graph, id)
-        expect(mediaId).toMatch(/^\d{17}$/)
-        expect(mediaId).not.toBe(id)
-        expect(yield* state(graph, id)).toBe("published")
-        expect(yield* refusal(publish(graph, id))).toBe("ContainerGone")
-        expect((yield* graph.readPublishingLimit(ACCOUNT)).value.used).toBe(1)
-        expect((yield* graph.readPublishingLimit("42")).value.used).toBe(0)
-      }),
-    )
+    promises("publishes a finished container once, for its account", function* (graph) {
+      const id = yield* create(graph, image)
+      expect(yield* state(graph, id)).toBe("finished")
+      expect(yield* refusal(graph.publishContainer({ accountId: "42", containerId: id }))).toBe("ContainerGone")
+      const { value: mediaId } = yield* publish(graph, id)
+      expect(mediaId).toMatch(/^\d{17}$/)
+      expect(mediaId).not.toBe(id)
+      expect(yield* state(graph, id)).toBe("published")
+      expect(yield* refusal(publish(graph, id))).toBe("ContainerGone")
+      expect((yield* graph.readPublishingLimit(ACCOUNT)).value.used).toBe(1)
+      expect((yield* graph.readPublishingLimit("42")).value.used).toBe(0)
+    })
 
-    promises("makes a carousel of items that are ready, and of nothing else", (graph) =>
-      Effect.gen(function* () {
-        const children = [yield* create(graph, item), yield* create(graph, video)]
-        expect(yield* refusal(create(graph, { kind: "carousel", children }))).toBe("NotReady")
-        yield* TestClock.adjust("30 seconds")
-        const id = yield* create(graph, { kind: "carousel", children })
-        expect(yield* state(graph, id)).toBe("finished")
-        const alone = yield* create(graph, image)
-        for (const others of [
-          [alone, id],
-          [...children, "17999999999999999"],
-        ])
-          expect(yield* refusal(create(graph, { kind: "carousel", children: others }))).toBe("InvalidInput")
-      }),
-    )
+    promises("makes a carousel of items that are ready, and of nothing else", function* (graph) {
+      const children = [yield* create(graph, item), yield* create(graph, video)]
+      expect(yield* refusal(create(graph, { kind: "carousel", children }))).toBe("NotReady")
+      yield* TestClock.adjust("30 seconds")
+      const id = yield* create(graph, { kind: "carousel", children })
+      expect(yield* state(graph, id)).toBe("finished")
+      const alone = yield* create(graph, image)
+      for (const others of [
+        [alone, id],
+        [...children, "17999999999999999"],
+      ])
+        expect(yield* refusal(create(graph, { kind: "carousel", children: others }))).toBe("InvalidInput")
+    })
 
     promises(
       "publishes no video that is no reel",
-      (graph) =>
-        Effect.gen(function* () {
-          expect(yield* refusal(publish(graph, yield* create(graph, video)))).toBe("InvalidInput")
-        }),
+      function* (graph) {
+        expect(yield* refusal(publish(graph, yield* create(graph, video)))).toBe("InvalidInput")
+      },
       { processingMs: 0 },
     )
 
     promises(
       "tells the quota, refuses above it, and gives it back after a day",
-      (graph) =>
-        Effect.gen(function* () {
-          yield* publish(graph, yield* create(graph, image))
-          expect((yield* graph.readPublishingLimit(ACCOUNT)).value).toEqual({ used: 1, total: 1, periodS: 86_400 })
-          expect(yield* refusal(publish(graph, yield* create(graph, image)))).toBe("DailyQuota")
-          yield* TestClock.adjust("24 hours")
-          yield* publish(graph, yield* create(graph, image))
-        }),
+      function* (graph) {
+        yield* publish(graph, yield* create(graph, image))
+        expect((yield* graph.readPublishingLimit(ACCOUNT)).value).toEqual({ used: 1, total: 1, periodS: 86_400 })
+        expect(yield* refusal(publish(graph, yield* create(graph, image)))).toBe("DailyQuota")
+        yield* TestClock.adjust("24 hours")
+        yield* publish(graph, yield* create(graph, image))
+      },
       { quotaTotal: 1 },
     )
 
-    promises("knows nothing of a container nobody made: no token problem, and nothing to publish", (graph) =>
-      Effect.gen(function* () {
-        expect(yield* refusal(graph.readContainer("17999999999999999"))).toBe("StatusUnavailable")
-        expect(yield* refusal(publish(graph, "17999999999999999"))).toBe("ContainerGone")
-      }),
-    )
+    promises("knows nothing of a container nobody made: no token problem, and nothing to publish", function* (graph) {
+      expect(yield* refusal(graph.readContainer("17999999999999999"))).toBe("StatusUnavailable")
+      expect(yield* refusal(publish(graph, "17999999999999999"))).toBe("ContainerGone")
+    })
 
-    promises("exchanges app id and secret for a token that does not show itself", (graph) =>
-      Effect.gen(function* () {
-        const { value } = yield* graph.requestAppToken({ appId: "123", appSecret: Redacted.make("s&c/r=t+") })
-        expect(Redacted.value(value)).toStartWith("123|")
-        expect(`${value} ${JSON.stringify(value)}`).not.toContain("123|")
-        for (const [appId, secret] of [
-          ["", "x"],
-          ["123", ""],
-        ] as const)
-          expect(yield* refusal(graph.requestAppToken({ appId, appSecret: Redacted.make(secret) }))).toBe(
-            "TokenInvalid",
-          )
-      }),
-    )
+    promises("exchanges app id and secret for a token that does not show itself", function* (graph) {
+      const { value } = yield* graph.requestAppToken({ appId: "123", appSecret: Redacted.make("s&c/r=t+") })
+      expect(Redacted.value(value)).toStartWith("123|")
+      expect(`${value} ${JSON.stringify(value)}`).not.toContain("123|")
+      for (const [appId, secret] of [
+        ["", "x"],
+        ["123", ""],
+      ] as const)
+        expect(yield* refusal(graph.requestAppToken({ appId, appSecret: Redacted.make(secret) }))).toBe("TokenInvalid")
+    })
   })
 
 for (const placement of [QUERY, FORM])
   describe(`MediaGraphPort over HTTP, parameters in the ${placement.parameters}`, () => {
-    const shows = (promise: string, program: (graph: Graph, model: GraphModel) => Program): void => {
+    const shows = (promise: string, program: (graph: Graph, model: GraphModel) => Steps): void => {
       const model = makeGraphModel()
       effectTest(promise, () =>
-        Effect.flatMap(MediaGraphPort, (graph) => program(graph, model)).pipe(
+        Effect.flatMap(MediaGraphPort, (graph) => Effect.gen(() => program(graph, model))).pipe(
           Effect.provide(overHttp(model, placement)),
         ),
       )
     }
 
-    shows("the graph gets the text that was given", (graph, model) =>
-      Effect.gen(function* () {
-        const id = yield* create(graph, image)
-        expect(model.containers.get(id)).toMatchObject({
-          accountId: ACCOUNT,
-          parameters: { image_url: "https://cdn.example.com/a.jpg?x=1&y=a%2Bb", caption: "😀 & ünï\n" },
-        })
-      }),
-    )
+    shows("the graph gets the text that was given", function* (graph, model) {
+      const id = yield* create(graph, image)
+      expect(model.containers.get(id)).toMatchObject({
+        accountId: ACCOUNT,
+        parameters: { image_url: "https://cdn.example.com/a.jpg?x=1&y=a%2Bb", caption: "😀 & ünï\n" },
+      })
+    })
 
-    shows("a refusal keeps the graph's own numbers", (graph, model) =>
-      Effect.gen(function* () {
-        const failure = yield* Effect.flip(publish(graph, yield* create(graph, reel)))
-        expect(failure).toMatchObject({ kind: "NotReady", status: 400, graphCode: 9007, subcode: 2207027 })
-        expect(model.posts).toHaveLength(0)
-      }),
-    )
+    shows("a refusal keeps the graph's own numbers", function* (graph, model) {
+      const failure = yield* Effect.flip(publish(graph, yield* create(graph, reel)))
+      expect(failure).toMatchObject({ kind: "NotReady", status: 400, graphCode: 9007, subcode: 2207027 })
+      expect(model.posts).toHaveLength(0)
+    })
 
-    shows("nobody knows what became of a lost answer", (graph, model) =>
-      Effect.gen(function* () {
-        const id = yield* create(graph, image)
-        model.setFault(({ operation }) => (operation === "publish" ? { kind: "lose-answer" } : undefined))
-        expect(yield* Effect.flip(publish(graph, id))).toMatchObject({ kind: "Network", applied: "unknown" })
-        expect(model.posts).toHaveLength(1)
-        expect(yield* state(graph, id)).toBe("published")
-      }),
-    )
+    shows("nobody knows what became of a lost answer", function* (graph, model) {
+      const id = yield* create(graph, image)
+      model.setFault(({ operation }) => (operation === "publish" ? { kind: "lose-answer" } : undefined))
+      expect(yield* Effect.flip(publish(graph, id))).toMatchObject({ kind: "Network", applied: "unknown" })
+      expect(model.posts).toHaveLength(1)
+      expect(yield* state(graph, id)).toBe("published")
+    })
 
-    shows("how much of the budget is used, and when access comes back", (graph, model) =>
-      Effect.gen(function* () {
-        model.setHeaders({ "x-app-usage": '{"call_count":80}' })
-        expect((yield* graph.createContainer({ accountId: ACCOUNT, container: image })).usage).toEqual({
-          appPercent: 80,
-        })
-        const business = '{"1":[{"call_count":100,"estimated_time_to_regain_access":19}]}'
-        const answer = { ...graphError(400, 80002), headers: { "x-business-use-case-usage": business } }
-        model.setFault(() => ({ kind: "answer", answer }))
-        const failure = yield* Effect.flip(graph.readContainer("1"))
-        expect(failure).toMatchObject({ kind: "Throttled", retryAfterMs: 1_140_000, usage: { accountPercent: 100 } })
-      }),
-    )
+    shows("how much of the budget is used, and when access comes back", function* (graph, model) {
+      model.setHeaders({ "x-app-usage": '{"call_count":80}' })
+      expect((yield* graph.createContainer({ accountId: ACCOUNT, container: image })).usage).toEqual({
+        appPercent: 80,
+      })
+      const business = '{"1":[{"call_count":100,"estimated_time_to_regain_access":19}]}'
+      const answer = { ...graphError(400, 80002), headers: { "x-business-use-case-usage": business } }
+      model.setFault(() => ({ kind: "answer", answer }))
+      const failure = yield* Effect.flip(graph.readContainer("1"))
+      expect(failure).toMatchObject({ kind: "Throttled", retryAfterMs: 1_140_000, usage: { accountPercent: 100 } })
+    })
 
-    shows("a request target that no server would read is not sent; a form has none", (graph, model) =>
-      Effect.gen(function* () {
-        const sent = yield* Effect.result(create(graph, { ...image, caption: "界".repeat(2200) }))
-        if (placement.parameters === "form") return expect(sent._tag).toBe("Success")
-        expect(sent).toMatchObject({ _tag: "Failure", failure: { _tag: "RequestTargetTooLong" } })
-        expect(model.calls).toHaveLength(0)
-      }),
-    )
+    shows("a request target that no server would read is not sent; a form has none", function* (graph, model) {
+      const sent = yield* Effect.result(create(graph, { ...image, caption: "界".repeat(2200) }))
+      if (placement.parameters === "form") return expect(sent._tag).toBe("Success")
+      expect(sent).toMatchObject({ _tag: "Failure", failure: { _tag: "RequestTargetTooLong" } })
+      expect(model.calls).toHaveLength(0)
+    })
   })

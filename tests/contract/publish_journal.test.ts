@@ -38,51 +38,45 @@ const contract = (
     Effect.runPromise(Effect.provide(Effect.flatMap(PublishJournal, program), layer))
   const promises = (
     promise: string,
-    program: (journal: Journal, key: string) => Effect.Effect<unknown, unknown>,
+    program: (journal: Journal, key: string) => Generator<Effect.Effect<unknown, unknown>, unknown, never>,
   ): void => {
     const key = `post:${process.pid}.${++keys}.ключ/'"$`
-    test(promise, () => opened((journal) => Effect.asVoid(program(journal, key))))
+    test(promise, () => opened((journal) => Effect.gen(() => program(journal, key))))
   }
 
   describe(`PublishJournal: ${name}`, () => {
-    promises("knows nothing of a key nobody wrote", (journal, key) =>
-      Effect.gen(function* () {
-        expect(yield* journal.find(key)).toBeUndefined()
-        expect(yield* journal.put(entryOf(key), 1)).toBe(false)
-        expect(yield* journal.find(key)).toBeUndefined()
-      }),
-    )
+    promises("knows nothing of a key nobody wrote", function* (journal, key) {
+      expect(yield* journal.find(key)).toBeUndefined()
+      expect(yield* journal.put(entryOf(key), 1)).toBe(false)
+      expect(yield* journal.find(key)).toBeUndefined()
+    })
 
-    promises("gives back every state as it was written", (journal, key) =>
-      Effect.gen(function* () {
-        const states: ReadonlyArray<Progress> = [
-          { state: "preparing" },
-          { state: "intended", containerId: "1", sends: 2, sinceMs: 5, lookOnly: true },
-          { state: "published", containerId: "1", mediaId: "2" },
-          { state: "published", containerId: "1", mediaId: undefined },
-        ]
-        for (const [version, progress] of states.entries()) {
-          const entry = { ...entryOf(key, progress), ...(version === 3 ? { lease: undefined } : {}) }
-          expect(yield* journal.put(entry, version)).toBe(true)
-          expect(yield* journal.find(key)).toStrictEqual({ entry, version: version + 1 })
-        }
-      }),
-    )
+    promises("gives back every state as it was written", function* (journal, key) {
+      const states: ReadonlyArray<Progress> = [
+        { state: "preparing" },
+        { state: "intended", containerId: "1", sends: 2, sinceMs: 5, lookOnly: true },
+        { state: "published", containerId: "1", mediaId: "2" },
+        { state: "published", containerId: "1", mediaId: undefined },
+      ]
+      for (const [version, progress] of states.entries()) {
+        const entry = { ...entryOf(key, progress), ...(version === 3 ? { lease: undefined } : {}) }
+        expect(yield* journal.put(entry, version)).toBe(true)
+        expect(yield* journal.find(key)).toStrictEqual({ entry, version: version + 1 })
+      }
+    })
 
-    promises("stores nothing over another version, and leaves what is there", (journal, key) =>
-      Effect.gen(function* () {
-        const first = entryOf(key)
-        expect(yield* journal.put(first, 0)).toBe(true)
-        const other: PublishEntry = { ...first, accountId: "2" }
-        for (const version of [0, 2, 7]) expect(yield* journal.put(other, version)).toBe(false)
-        expect(yield* journal.find(key)).toStrictEqual({ entry: first, version: 1 })
-        expect(yield* journal.put(other, 1)).toBe(true)
-        expect(yield* journal.put(first, 1)).toBe(false)
-      }),
-    )
+    promises("stores nothing over another version, and leaves what is there", function* (journal, key) {
+      const first = entryOf(key)
+      expect(yield* journal.put(first, 0)).toBe(true)
+      const other: PublishEntry = { ...first, accountId: "2" }
+      for (const version of [0, 2, 7]) expect(yield* journal.put(other, version)).toBe(false)
+      expect(yield* journal.find(key)).toStrictEqual({ entry: first, version: 1 })
+      expect(yield* journal.put(other, 1)).toBe(true)
+      expect(yield* journal.put(first, 1)).toBe(false)
+    })
 
-    const oneOfTwentyWins = (version: number) => (journal: Journal, key: string) =>
-      Effect.gen(function* () {
+    const oneOfTwentyWins = (version: number) =>
+      function* (journal: Journal, key: string) {
         if (version > 0) yield* journal.put(entryOf(key), 0)
         const puts = Array.from({ length: 20 }, (_, at) =>
           journal.put({ ...entryOf(key), accountId: String(at) }, version),
@@ -90,27 +84,24 @@ const contract = (
         const won = (yield* Effect.all(puts, { concurrency: "unbounded" })).map(Number)
         expect(won.reduce((sum, each) => sum + each)).toBe(1)
         expect((yield* journal.find(key))?.entry.accountId).toBe(String(won.indexOf(1)))
-      })
+      }
 
     promises("lets one of twenty win on a new key", oneOfTwentyWins(0))
     if (atomicUpdates) promises("lets one of twenty win on a known key", oneOfTwentyWins(1))
     else test.skip(`PublishJournal: ${name}: one of twenty wins on a known key: ${NO_ATOMIC_UPDATES}`, () => {})
 
-    promises("marks a description by its SHA-256", (journal) =>
-      Effect.sync(() => {
-        // FIPS 180-2, appendix B.1.
-        expect(journal.fingerprint("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-        expect(journal.fingerprint("ä")).not.toBe(journal.fingerprint("a"))
-      }),
-    )
+    promises("marks a description by its SHA-256", function* (journal) {
+      yield* Effect.void
+      // FIPS 180-2, appendix B.1.
+      expect(journal.fingerprint("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+      expect(journal.fingerprint("ä")).not.toBe(journal.fingerprint("a"))
+    })
 
-    promises("keeps keys apart", (journal, key) =>
-      Effect.gen(function* () {
-        yield* journal.put(entryOf(key), 0)
-        expect(yield* journal.find(`${key}.`)).toBeUndefined()
-        expect(yield* journal.find(key.toUpperCase())).toBeUndefined()
-      }),
-    )
+    promises("keeps keys apart", function* (journal, key) {
+      yield* journal.put(entryOf(key), 0)
+      expect(yield* journal.find(`${key}.`)).toBeUndefined()
+      expect(yield* journal.find(key.toUpperCase())).toBeUndefined()
+    })
 
     if (!keeps) return
     test("outlives its layer", async () => {

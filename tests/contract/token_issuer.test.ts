@@ -9,9 +9,7 @@ import type { InvalidIdentitySetup } from "../../domain/identity/errors.ts"
 import { TokenIssuer } from "../../domain/identity/token_issuer.ts"
 import { effectTest } from "../support/effect_test.ts"
 import { identityProvider } from "../support/identity_provider.ts"
-
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
+import { NOW } from "../support/tokens.ts"
 
 /** Every character a form can get wrong. */
 const SECRET = "s3cr&t=+ %/\u00E4\u{1F511}"
@@ -48,43 +46,35 @@ for (const [name, make] of ADAPTERS)
         ),
       )
 
-    effectTest("gives a token and when it expires", () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(NOW * 1000)
-        const token = yield* request(GOOD)
-        equal(Redacted.value(token.text), "token-1")
-        equal(token.expiresAt, NOW + 300)
-      }),
-    )
+    effectTest("gives a token and when it expires", function* () {
+      yield* TestClock.setTime(NOW * 1000)
+      const token = yield* request(GOOD)
+      equal(Redacted.value(token.text), "token-1")
+      equal(token.expiresAt, NOW + 300)
+    })
 
-    effectTest("gives a token without an expiry when none is told", () =>
-      Effect.gen(function* () {
-        const token = yield* request({ clientId: GOOD.clientId, clientSecret: GOOD.clientSecret })
-        equal("expiresAt" in token, false)
-      }),
-    )
+    effectTest("gives a token without an expiry when none is told", function* () {
+      const token = yield* request({ clientId: GOOD.clientId, clientSecret: GOOD.clientSecret })
+      equal("expiresAt" in token, false)
+    })
 
-    effectTest("asks anew each time", () =>
-      Effect.gen(function* () {
-        const layer = yield* make(GOOD)
-        const texts = yield* Effect.gen(function* () {
-          const { requestToken } = yield* TokenIssuer
-          return [(yield* requestToken).text, (yield* requestToken).text].map(Redacted.value)
-        }).pipe(Effect.provide(layer))
-        deepEqual(texts, ["token-1", "token-2"])
-      }),
-    )
+    effectTest("asks anew each time", function* () {
+      const layer = yield* make(GOOD)
+      const texts = yield* Effect.gen(function* () {
+        const { requestToken } = yield* TokenIssuer
+        return [(yield* requestToken).text, (yield* requestToken).text].map(Redacted.value)
+      }).pipe(Effect.provide(layer))
+      deepEqual(texts, ["token-1", "token-2"])
+    })
 
     for (const [title, wanted, error] of [
       ["a wrong secret", { ...GOOD, clientSecret: Redacted.make("wrong") }, "unauthorized_client"],
       ["an unknown client", { ...GOOD, clientId: "nobody" }, "invalid_client"],
     ] as const)
-      effectTest(`is refused with ${title}`, () =>
-        Effect.gen(function* () {
-          const refusal = yield* Effect.flip(request(wanted))
-          equal(refusal._tag, "TokenRequestFailed")
-          if (refusal._tag !== "TokenRequestFailed") return
-          deepEqual([refusal.kind, refusal.error, refusal.status], ["refused", error, 401])
-        }),
-      )
+      effectTest(`is refused with ${title}`, function* () {
+        const refusal = yield* Effect.flip(request(wanted))
+        equal(refusal._tag, "TokenRequestFailed")
+        if (refusal._tag !== "TokenRequestFailed") return
+        deepEqual([refusal.kind, refusal.error, refusal.status], ["refused", error, 401])
+      })
   })

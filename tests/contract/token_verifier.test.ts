@@ -9,10 +9,8 @@ import type { InvalidIdentitySetup } from "../../domain/identity/errors.ts"
 import { TokenVerifier } from "../../domain/identity/token_verifier.ts"
 import { effectTest, virtualNow } from "../support/effect_test.ts"
 import { localServer } from "../support/local_server.ts"
-import { bareOf, jwkOf, KEYS, tokenKit } from "../support/tokens.ts"
+import { bareOf, jwkOf, KEYS, NOW, tokenKit } from "../support/tokens.ts"
 
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
 const kit = tokenKit(NOW)
 
 const ADMIN = kit.access({ realm_access: { roles: ["admin"] } })

@@ -1,20 +1,17 @@
 // Who gets past: 401 first, then 403, then everything else. A refused caller learns nothing and touches nothing.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { demoRoutes } from "../../bootstrap/serve_command.ts"
 import { defineCollection } from "../../domain/records/collection.ts"
 import { products } from "../../domain/records/products.ts"
+import { dataOf } from "../support/data_of.ts"
 import { expectProblem, expectRefusal } from "../support/expect_problem.ts"
-import { startService, type TestService } from "../support/test_service.ts"
+import { sharedService } from "../support/test_service.ts"
 
 const ROLES = { list: ["reader", "auditor"], get: ["reader"], create: ["writer"], delete: ["cleaner"] } as const
 
 const charts = defineCollection({ name: "charts", fields: products.fields, roles: ROLES })
 
-let service: TestService
-beforeAll(async () => {
-  service = await startService({ collections: [products, charts], extend: demoRoutes })
-})
-afterAll(() => service.stop())
+const service = await sharedService({ collections: [products, charts], extend: demoRoutes })
 
 const as = (...roles: ReadonlyArray<string>) => ({ authorization: `Bearer ${service.token(...roles)}` })
 
@@ -78,10 +75,8 @@ const operations = (name: string, id: number | string) =>
 const sendAs = (roles: ReadonlyArray<string>, path: string, init: RequestInit = {}) =>
   service.send(path, { ...init, headers: { ...(init.headers as Record<string, string> | undefined), ...as(...roles) } })
 
-const newRecord = async (): Promise<number> => {
-  const response = await sendAs(["writer"], ...operations("charts", 0).create)
-  return ((await response.json()) as { data: { id: number } }).data.id
-}
+const newRecord = async (): Promise<number> =>
+  (await dataOf<{ id: number }>(await sendAs(["writer"], ...operations("charts", 0).create))).id
 
 describe("roles per operation", () => {
   for (const operation of ["list", "get", "create", "delete"] as const) {
@@ -150,10 +145,8 @@ describe("a URL that was answered before", () => {
     }
     expect((await sendAs(["cleaner"], `/api/charts/${id}`, { method: "DELETE" })).status).toBe(200)
     await expectProblem(await sendAs(["reader"], `/api/charts/${id}`), 404, "RECORD_NOT_FOUND")
-    const { data } = (await (await sendAs(["reader"], "/api/charts?limit=1000")).json()) as {
-      data: ReadonlyArray<{ id: number }>
-    }
-    expect(data.map((record) => record.id)).not.toContain(id)
+    const left = await dataOf<ReadonlyArray<{ id: number }>>(await sendAs(["reader"], "/api/charts?limit=1000"))
+    expect(left.map((record) => record.id)).not.toContain(id)
   })
 })
 
@@ -162,7 +155,7 @@ describe("the delete handler mounted a second time", () => {
     sendAs(roles, `/admin/products/${id}`, { method: "DELETE" })
 
   test("401 without a token, 403 without the role, and nothing is deleted", async () => {
-    const { data } = (await (await service.create({ name: "a" })).json()) as { data: { id: number } }
+    const data = await dataOf<{ id: number }>(await service.create({ name: "a" }))
     const path = `/admin/products/${data.id}`
     await expectRefusal(service, () => withoutToken(path, { method: "DELETE" }), 401, "UNAUTHENTICATED")
     await expectRefusal(service, () => remove(data.id), 403, "FORBIDDEN")
@@ -172,7 +165,7 @@ describe("the delete handler mounted a second time", () => {
   })
 
   test("200 with the role, then 404", async () => {
-    const { data } = (await (await service.create({ name: "a" })).json()) as { data: { id: number } }
+    const data = await dataOf<{ id: number }>(await service.create({ name: "a" }))
     const response = await remove(data.id, "catalogue-admin")
     expect([response.status, await response.json()]).toEqual([200, { response: "OK", data }])
     await expectProblem(await remove(data.id, "catalogue-admin"), 404, "RECORD_NOT_FOUND")

@@ -1,6 +1,7 @@
 // The media routes over a socket; the graph behind them is the model, so that what reached it can be counted.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test"
 import { mediaRoutes } from "../../adapters/driving/http/media_routes.ts"
+import { dataOf as envelopeData } from "../support/data_of.ts"
 import { expectProblem } from "../support/expect_problem.ts"
 import { ACCOUNT, failFirst, graphError, image, makeMediaWorld, video } from "../support/media_world.ts"
 import { startService, type TestService } from "../support/test_service.ts"
@@ -42,12 +43,7 @@ const post = (path: string, body?: unknown) =>
           }),
     }),
   )
-const dataOf = async (response: Response): Promise<Record<string, unknown>> => {
-  const body = (await response.json()) as { readonly response: string; readonly data: Record<string, unknown> }
-  expect(Object.keys(body)).toEqual(["response", "data"])
-  expect(body.response).toBe("OK")
-  return body.data
-}
+const dataOf = (response: Response) => envelopeData<Record<string, unknown>>(response)
 
 const imageBody = { kind: "image", imageUrl: "https://cdn.example.com/a.jpg" }
 
@@ -105,10 +101,7 @@ describe("POST /media/containers", () => {
       { kind: "reel", videoUrl: "https://cdn.example.com/r.mp4", isCarouselItem: true },
       "/isCarouselItem",
     ],
-    ["two media", { ...imageBody, videoUrl: "https://cdn.example.com/r.mp4" }, "/videoUrl"],
-    ["a number for an account", { ...imageBody, accountId: 7 }, "/accountId"],
     ["an account that climbs", { ...imageBody, accountId: "../me" }, "/accountId"],
-    ["an account with a query", { ...imageBody, accountId: "1?a" }, "/accountId"],
     ["an array", [imageBody], ""],
     ["an unknown field", { ...imageBody, access_token: "x" }, "/access_token"],
     ["a lone surrogate", '{"kind":"image","imageUrl":"https://cdn.example.com/a","caption":"\\ud800"}', "/caption"],

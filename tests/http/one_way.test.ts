@@ -4,18 +4,15 @@ import { Effect } from "effect"
 import { Elysia } from "elysia"
 import { openRecords, type Records, setupCollection } from "../../bootstrap/records.ts"
 import { products } from "../../domain/records/products.ts"
-import { startService, type TestService } from "../support/test_service.ts"
+import { sharedService } from "../support/test_service.ts"
 import { KEYS, pemOf, tokenKit } from "../support/tokens.ts"
 
 const REQUESTS = 1000
 
+const service = await sharedService()
+
 describe("the service", () => {
-  let service: TestService
-  beforeAll(async () => {
-    service = await startService()
-    await service.create({ name: "anchor" })
-  })
-  afterAll(() => service.stop())
+  beforeAll(() => service.create({ name: "anchor" }))
 
   test.each(["/api/products/1", "/api/products?limit=5"])(
     "asks the store for each of many GETs of %s",

@@ -1,8 +1,8 @@
 // The OpenAPI document says what the service does: held against its routes, and its examples against its own schemas.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { Compile } from "typebox/compile"
 import { demoRoutes } from "../../bootstrap/serve_command.ts"
-import { startService, type TestService } from "../support/test_service.ts"
+import { sharedService } from "../support/test_service.ts"
 
 interface Media {
   readonly schema: Readonly<Record<string, unknown>>
@@ -26,13 +26,8 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-let service: TestService
-let document: Document
-beforeAll(async () => {
-  service = await startService({ extend: demoRoutes })
-  document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document
-})
-afterAll(() => service.stop())
+const service = await sharedService({ extend: demoRoutes })
+const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document
 
 const operations = (): ReadonlyArray<readonly [name: string, operation: Operation]> =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -1,12 +1,11 @@
 // What operators see: health, metrics, the log, and answers while something behind the service is broken.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
-import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { expectProblem } from "../support/expect_problem.ts"
-import { startService, type TestService } from "../support/test_service.ts"
+import { sharedService, startService, type TestService } from "../support/test_service.ts"
 
 const PASSWORD = "hunter2-of-the-store"
 const DRIVER_TEXT = "connect ECONNREFUSED 10.9.8.7:27017"
@@ -54,15 +53,11 @@ const linesOf = (service: TestService): ReadonlyArray<Readonly<Record<string, un
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line))
 
-describe("health", () => {
-  let service: TestService
-  let broken: TestService
-  beforeAll(async () => {
-    service = await startService()
-    broken = await startService({ repository: away })
-  })
-  afterAll(() => Promise.all([service.stop(), broken.stop()]))
+const service = await sharedService()
+const broken = await sharedService({ repository: away })
+const failing = await sharedService({ repository: defective })
 
+describe("health", () => {
   test("live and ready need no token", async () => {
     for (const [path, status] of [
       ["live", "live"],
@@ -92,18 +87,12 @@ test("a process that never saw its realm's keys is live, but not ready", async (
 })
 
 describe("the store is away", () => {
-  let service: TestService
-  beforeAll(async () => {
-    service = await startService({ repository: away })
-  })
-  afterAll(() => service.stop())
-
   test.each(OPERATIONS)("%s: 503, and only the log says where", async (_what, path, init) => {
-    const response = await service.send(path, init)
+    const response = await broken.send(path, init)
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0)
     const { detail, title, requestId } = await expectProblem(response, 503, "STORE_UNAVAILABLE")
     expect([title, detail]).toEqual(["Store unavailable", "The store cannot be reached now"])
-    const [line, ...others] = linesOf(service).filter(
+    const [line, ...others] = linesOf(broken).filter(
       (each) => each["requestId"] === requestId && each["level"] === "ERROR",
     )
     expect(others).toEqual([])
@@ -113,44 +102,32 @@ describe("the store is away", () => {
   })
 
   test("a caller without a token learns nothing of it", async () => {
-    await expectProblem(await fetch(`${service.url}/api/products`), 401, "UNAUTHENTICATED")
+    await expectProblem(await fetch(`${broken.url}/api/products`), 401, "UNAUTHENTICATED")
   })
 })
 
 describe("something unexpected", () => {
-  let service: TestService
-  beforeAll(async () => {
-    service = await startService({ repository: defective })
-  })
-  afterAll(() => service.stop())
-
   test.each(OPERATIONS)(
     "%s: 500 with a fixed text, the story in the log under the request's id",
     async (_what, path, init) => {
-      const response = await service.send(path, init)
+      const response = await failing.send(path, init)
       const text = await response.clone().text()
       const { requestId, detail } = await expectProblem(response, 500, "INTERNAL")
       expect(detail).toBe("Something unexpected happened; the service's log knows it by the request id")
       for (const hidden of ["boom", PASSWORD, "db.internal", "at ", ".ts"]) expect(text).not.toContain(hidden)
-      const lines = linesOf(service).filter((each) => each["requestId"] === requestId && each["level"] === "ERROR")
+      const lines = linesOf(failing).filter((each) => each["requestId"] === requestId && each["level"] === "ERROR")
       expect(lines).toHaveLength(1)
       expect(JSON.stringify(lines)).toContain("boom")
     },
   )
 
   test("no password of a connection string reaches the log", () => {
-    expect(service.log()).toContain("boom")
-    expect(service.log()).not.toContain(PASSWORD)
+    expect(failing.log()).toContain("boom")
+    expect(failing.log()).not.toContain(PASSWORD)
   })
 })
 
 describe("the access log", () => {
-  let service: TestService
-  beforeAll(async () => {
-    service = await startService()
-  })
-  afterAll(() => service.stop())
-
   test("has one line per request, with its id, its path without the query, and nothing else of it", async () => {
     const marker = "MARKER-7d1f"
     const answers = [
@@ -162,12 +139,13 @@ describe("the access log", () => {
       await fetch(`${service.url}/api/products`, { headers: { authorization: `Bearer ${marker}` } }),
       await service.send("/api/products", { method: "HEAD" }),
     ]
-    const lines = () => linesOf(service).filter((line) => line["message"] === "request")
-    // A line is written after its answer has left.
-    while (lines().length < answers.length) await Bun.sleep(1)
-    const requests = lines()
+    const about = (id: string | null) =>
+      linesOf(service).filter((line) => line["message"] === "request" && line["requestId"] === id)
     for (const { status, headers } of answers) {
-      const [line, ...others] = requests.filter((each) => each["requestId"] === headers.get("x-request-id"))
+      const id = headers.get("x-request-id")
+      // A line is written after its answer has left.
+      while (about(id).length === 0) await Bun.sleep(1)
+      const [line, ...others] = about(id)
       expect(others).toEqual([])
       expect(line).toMatchObject({ level: "INFO", status, path: expect.stringMatching(/^\/[^?]*$/) })
       expect(Object.keys(line ?? {}).sort()).toEqual(
@@ -179,12 +157,6 @@ describe("the access log", () => {
 })
 
 describe("metrics", () => {
-  let service: TestService
-  beforeAll(async () => {
-    service = await startService({ repository: memoryRecords.layer })
-  })
-  afterAll(() => service.stop())
-
   const metrics = async () => (await service.send("/metrics")).text()
   const seriesOf = (text: string) => text.split("\n").filter((line) => line.startsWith("http_requests_total{"))
 

@@ -1,5 +1,5 @@
 // The scheduler's HTTP face: the whole service on a socket, and an agent on another.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, describe, expect, test } from "bun:test"
 import { Layer, Redacted } from "effect"
 import * as journal from "../../adapters/driven/restart_journal/memory.ts"
 import * as httpScheduler from "../../adapters/driven/scheduler/http.ts"
@@ -9,44 +9,29 @@ import * as restarts from "../../application/scheduler/restarts.ts"
 import { makeArea } from "../../bootstrap/area.ts"
 import { RESTART_RULES } from "../../domain/scheduler/restart_plan.ts"
 import { expectProblem } from "../support/expect_problem.ts"
-import { type FakeAgent, reply, startFakeAgent } from "../support/fake_agent.ts"
-import { startService, type TestService } from "../support/test_service.ts"
+import { reply, startFakeAgent } from "../support/fake_agent.ts"
+import { sharedService, startService } from "../support/test_service.ts"
 
 const AGENT_TOKEN = "agent-t0ken-value"
 
-let agent: FakeAgent
-let service: TestService
-
-beforeAll(async () => {
-  agent = await startFakeAgent({ token: AGENT_TOKEN })
-  const client = httpScheduler.layer({
-    baseUrl: agent.url,
-    token: Redacted.make(AGENT_TOKEN),
-    scaleGroup: "restreamer",
-    debug: true,
-  })
-  service = await startService({
-    areas: [
-      makeArea(
-        restarts
-          .layer({ ...RESTART_RULES, delayMs: 300 }, "5 seconds")
-          .pipe(Layer.provideMerge(client), Layer.provide(journal.layer)),
-        (context, { guard }) => ({
-          mounts: [
-            {
-              prefix: "/scheduler",
-              routes: [schedulerRoutes({ guard, responder: makeResponder(context), roles: ["operator"] })],
-            },
-          ],
-        }),
-      ),
-    ],
-  })
+const agent = await startFakeAgent({ token: AGENT_TOKEN })
+const client = httpScheduler.layer({
+  baseUrl: agent.url,
+  token: Redacted.make(AGENT_TOKEN),
+  scaleGroup: "restreamer",
+  debug: true,
 })
-afterAll(async () => {
-  await service.stop()
-  await agent.stop()
-})
+const area = makeArea(
+  restarts
+    .layer({ ...RESTART_RULES, delayMs: 1 }, "5 seconds")
+    .pipe(Layer.provideMerge(client), Layer.provide(journal.layer)),
+  (context, { guard }) => {
+    const routes = [schedulerRoutes({ guard, responder: makeResponder(context), roles: ["operator"] })]
+    return { mounts: [{ prefix: "/scheduler", routes }] }
+  },
+)
+const service = await sharedService({ areas: [area] })
+afterAll(() => agent.stop())
 
 const send = (method: string, path: string, body?: string, init: RequestInit = {}) =>
   service.send(`/scheduler${path}`, {
@@ -61,12 +46,11 @@ const send = (method: string, path: string, body?: string, init: RequestInit = {
   })
 
 const jobText = (id: string, count = 1) =>
-  `{"ID":${JSON.stringify(id)},"Name":"x","Big":18446744073709551615,"Empty":[],"Nothing":null,"TaskGroups":[{"Name":"restreamer","Count":${count},"Update":{"MinHealthyTime":1}}]}`
+  `{"ID":${JSON.stringify(id)},"Name":"x","Big":18446744073709551615,"Empty":[],"Nothing":null,"TaskGroups":[{"Name":"restreamer","Count":${count},"Update":{"MinHealthyTime":0}}]}`
 
 const run = async (id: string, count = 1) => {
   const answer = await send("POST", "/jobs?region=", jobText(id, count))
   expect(answer.status).toBe(200)
-  await Bun.sleep(3)
 }
 
 describe("access", () => {
@@ -143,6 +127,15 @@ describe("jobs", () => {
 
   test("restart answers 202 while the job is at 0, is listed, and brings it back", async () => {
     await run("restarted", 4)
+    const seen = Promise.withResolvers<void>()
+    // The second step is answered when the list has been read.
+    agent.script(
+      () => false,
+      async () => {
+        await seen.promise
+        return false
+      },
+    )
     const answer = await send("POST", "/jobs/restarted/restart")
     expect(answer.status).toBe(202)
     expect(await answer.json()).toEqual({ response: "OK", data: { jobId: "restarted", region: "" } })
@@ -157,8 +150,9 @@ describe("jobs", () => {
         lastError: null,
       },
     ])
-    await Bun.sleep(600)
-    expect(await (await send("GET", "/restarts")).json()).toEqual({ response: "OK", data: [] })
+    seen.resolve()
+    const left = async () => (await (await send("GET", "/restarts")).json()) as { readonly data: ReadonlyArray<object> }
+    while ((await left()).data.length > 0) await Bun.sleep(10)
     const counts = agent.requests
       .filter(({ target }) => target === "/v1/job/restarted/scale?region=")
       .map(({ body }) => body)

@@ -1,10 +1,8 @@
 // The API page in a real browser that can reach nothing but the service.
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
+import { afterAll, beforeAll, expect, test } from "bun:test"
 import { type Browser, chromium, type Locator, type Page } from "playwright-core"
 import { CHROMIUM, realSuite } from "../support/real_servers.ts"
 import { endProcesses, startProcess } from "../support/service_process.ts"
-
-setDefaultTimeout(30_000)
 
 realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
   let browser: Browser
@@ -27,7 +25,6 @@ realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
       return route.abort()
     })
     page = await context.newPage()
-    page.setDefaultTimeout(10_000)
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text())
     })

@@ -1,22 +1,20 @@
 // The command line's manners: help, exit codes, what goes to which output (contract section 5).
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { afterAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import manifest from "../../package.json" with { type: "json" }
 import { endProcesses, runProcess, serveEnvironment } from "../support/service_process.ts"
 
 afterAll(endProcesses)
-setDefaultTimeout(30_000)
 
 describe("portolan", () => {
-  test.concurrent("--help lists every command, and each of them has help of its own", async () => {
+  test.concurrent("--help lists every command, and each area's have help of their own", async () => {
     const { code, stdout, stderr } = await runProcess(["--help"])
     expect([code, stderr]).toEqual([0, ""])
     const commands = [...stdout.matchAll(/^ {2}([a-z][a-z -]*?) {2,}\S/gm)].map((match) => match[1] ?? "")
-    expect(commands).toContain("serve")
-    expect(commands).toContain("demo")
-    expect(commands).toContain("config")
+    const ofEachArea = ["serve", "stack up", "media image", "jobs get"]
+    expect(commands).toEqual(expect.arrayContaining(ofEachArea))
     await Promise.all(
-      commands.map(async (command) => {
+      ofEachArea.map(async (command) => {
         const help = await runProcess([...command.split(" "), "--help"])
         expect([command, help.code, help.stderr]).toEqual([command, 0, ""])
         expect(help.stdout).toStartWith(`Usage: portolan ${command}`)
@@ -31,9 +29,6 @@ describe("portolan", () => {
   test.concurrent.each([
     ["no command", [], /^$/],
     ["an unknown command", ["nonsense"], /Unknown command 'nonsense'/],
-    ["an unknown option", ["config", "--nonsense"], /--nonsense/],
-    ["an argument too many", ["config", "nonsense"], /Unexpected argument 'nonsense'/],
-    ["an option of serve", ["serve", "--port", "80"], /--port/],
   ])("%s: exit 2", async (_what, words, said) => {
     const { code, stderr } = await runProcess(words)
     expect(code).toBe(2)

@@ -1,5 +1,5 @@
 // Wrong configuration ends the start with exit 2 and one line per mistake, which never holds a value (contract section 1).
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { afterAll, describe, expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -10,13 +10,12 @@ import {
   endProcesses,
   newHome,
   runProcess,
+  serve,
   serveEnvironment,
-  startProcess,
+  stop,
 } from "../support/service_process.ts"
-import { KEYS, pemOf } from "../support/tokens.ts"
 
 afterAll(endProcesses)
-setDefaultTimeout(30_000)
 
 const MARK = "SUBMITTED"
 
@@ -58,9 +57,9 @@ describe("wrong variables", () => {
     expect([...Object.keys(WRONG), ...FREE].sort()).toEqual(Object.keys(VARIABLES).sort())
   })
 
-  test.concurrent.each([[["serve"]], [["demo"]]])("all at once with %j: one line each", async (words) => {
+  test.concurrent("all at once: one line each", async () => {
     const environment = Object.fromEntries(Object.entries(WRONG).map(([name, [value]]) => [name, value]))
-    const { code, stdout, stderr } = await runProcess(words, environment)
+    const { code, stdout, stderr } = await runProcess(["serve"], environment)
     expect([code, stdout]).toEqual([2, ""])
     expect(stderr).not.toContain(MARK)
     const mistakes = mistakesOf(stderr)
@@ -71,42 +70,12 @@ describe("wrong variables", () => {
   test.concurrent.each([
     ["no key", {}, "AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead"],
     ["a port shared with one SQLite file", { REUSE_PORT: "true", ...serveEnvironment() }, "REUSE_PORT", /STORE=mongo/],
-    ["two sources of keys", { AUTH_JWKS_URL: "http://h", ...serveEnvironment() }, "AUTH_JWKS_URL", /AUTH_PUBLIC_KEY$/],
   ])("%s", async (_what, environment, variable, rule) => {
     const { code, stderr } = await runProcess(["serve"], environment)
     expect(code).toBe(2)
     expect(mistakesOf(stderr)).toHaveLength(1)
     expect(mistakesOf(stderr)[0]?.[0]).toBe(variable)
     expect(mistakesOf(stderr)[0]?.[1]).toMatch(rule)
-  })
-})
-
-describe("AUTH_PUBLIC_KEY", () => {
-  const pem = pemOf(KEYS.realm().publicKey)
-  const privatePem = String(KEYS.realm().privateKey.export({ type: "pkcs8", format: "pem" }))
-
-  test.concurrent.each([
-    ["below 2048 bits", pemOf(KEYS.short().publicKey)],
-    ["elliptic", pemOf(KEYS.elliptic().publicKey)],
-    ["private", privatePem],
-    ["no key at all", `${MARK} is no key`],
-  ])("%s: exit 2 at start, naming the variable and nothing of the value", async (_what, key) => {
-    const { code, stderr } = await runProcess(["serve"], { AUTH_PUBLIC_KEY: key })
-    expect(code).toBe(2)
-    const [[variable, rule] = [], ...others] = mistakesOf(stderr).filter(([name]) => name === "AUTH_PUBLIC_KEY")
-    expect([variable, others]).toEqual(["AUTH_PUBLIC_KEY", []])
-    expect(rule?.length).toBeGreaterThan(5)
-    expect(stderr).not.toContain(MARK)
-    for (const line of key.split("\n").filter((part) => part.length > 20 && !part.startsWith("-")))
-      expect(stderr).not.toContain(line)
-    expect(stderr).not.toContain("    at ")
-  })
-
-  test("as one line with escaped newlines, quotes and blanks around it", async () => {
-    const started = startProcess(["serve"], { AUTH_PUBLIC_KEY: ` "${pem.replaceAll("\n", "\\n")}" ` })
-    await started.url()
-    started.signal("SIGTERM")
-    expect(await started.ended).toBe(0)
   })
 })
 
@@ -186,18 +155,17 @@ describe("COLLECTIONS", () => {
     const bad = await runProcess(["serve"], { ...serveEnvironment(), COLLECTIONS: file({ collections: [] }) })
     expect([bad.code, mistakesOf(bad.stderr)[0]?.[0]]).toEqual([2, "COLLECTIONS"])
 
-    const good = startProcess(["serve"], {
-      ...serveEnvironment(),
+    const pem = serveEnvironment()["AUTH_PUBLIC_KEY"] ?? ""
+    const good = await serve({
+      // As an environment file holds it: one line, escaped, quoted.
+      AUTH_PUBLIC_KEY: ` "${pem.replaceAll("\n", "\\n")}" `,
       COLLECTIONS: file(collection({ roles: { create: ["nobody"] } })),
     })
-
-    const url = await good.url()
-    expect((await fetch(`${url}/api/charts`, { headers: callerHeaders() })).status).toBe(200)
-    expect(
-      (await fetch(`${url}/api/charts`, { method: "POST", body: '{"name":"a"}', headers: callerHeaders() })).status,
-    ).toBe(403)
-    expect((await fetch(`${url}/api/products`, { headers: callerHeaders() })).status).toBe(404)
-    good.signal("SIGTERM")
-    expect(await good.ended).toBe(0)
+    const status = async (path: string, init: RequestInit = {}) =>
+      (await fetch(`${good.address}${path}`, { ...init, headers: callerHeaders() })).status
+    expect(await status("/api/charts")).toBe(200)
+    expect(await status("/api/charts", { method: "POST", body: '{"name":"a"}' })).toBe(403)
+    expect(await status("/api/products")).toBe(404)
+    expect(await stop(good)).toBe(0)
   })
 })

@@ -1,9 +1,8 @@
 // Demo mode as a person meets it (contract section 0).
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { afterAll, describe, expect, test } from "bun:test"
 import { endProcesses, newHome, runProcess, startProcess } from "../support/service_process.ts"
 
 afterAll(endProcesses)
-setDefaultTimeout(30_000)
 
 /** Runs one line the way a person pastes it. */
 const paste = async (line: string): Promise<unknown> => {
@@ -15,7 +14,8 @@ const curlLines = (screen: string): ReadonlyArray<string> =>
   screen.split("\n").filter((line) => line.startsWith("curl "))
 
 const startDemo = async (home: string) => {
-  const demo = startProcess(["demo"], { PORTOLAN_HOME: home })
+  // An empty variable is not set.
+  const demo = startProcess(["demo"], { PORTOLAN_HOME: home, AUTH_ISSUER: "", AUTH_PUBLIC_KEY: " " })
   await demo.shows(/Log lines follow/)
   return demo
 }
@@ -67,23 +67,14 @@ describe("portolan demo", () => {
     },
   )
 
-  test.concurrent.each([
-    [{ AUTH_ISSUER: "http://SECRETVALUE" }],
-    [{ AUTH_PUBLIC_KEY: "SECRETVALUE", AUTH_REQUIRE_TYP: "true" }],
-  ])("is refused with %j, naming what is set", async (variables) => {
+  test("is refused with a realm's variables, naming them", async () => {
+    const variables = { AUTH_ISSUER: "http://SECRETVALUE", AUTH_PUBLIC_KEY: "SECRETVALUE", AUTH_REQUIRE_TYP: "true" }
     const { code, stdout, stderr } = await runProcess(["demo"], variables)
     expect([code, stdout]).toEqual([2, ""])
     const lines = stderr.trimEnd().split("\n")
-    expect(lines.map((line) => line.split(" ")[0])).toEqual(Object.keys(variables))
+    expect(lines.map((line) => line.split(" ")[0]).sort()).toEqual(Object.keys(variables).sort())
     for (const line of lines)
       expect(line).toEndWith("must not be set for the demo, which makes its own realm; use 'portolan serve'")
     expect(stderr).not.toContain("SECRETVALUE")
-  })
-
-  test("an empty AUTH_ variable is not set", async () => {
-    const demo = startProcess(["demo"], { AUTH_ISSUER: "", AUTH_PUBLIC_KEY: " " })
-    await demo.url()
-    demo.signal("SIGTERM")
-    expect(await demo.ended).toBe(0)
   })
 })

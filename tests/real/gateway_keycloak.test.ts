@@ -11,10 +11,10 @@ import type { StackSecrets } from "../../stack/state.ts"
 import type { TokenSource } from "../../stack/token.ts"
 import { Browser } from "../stack/http_browser.ts"
 import { startLocalGateway } from "../stack/local_gateway.ts"
+import { keycloakClient } from "../support/keycloak_client.ts"
 import { KEYCLOAK, realSuite } from "../support/real_servers.ts"
 import { KEYS } from "../support/tokens.ts"
 
-const TIMEOUT_MS = 60_000
 const signingKey = KEYS.realm().privateKey.export({ format: "jwk" }) as JWK
 const secrets: StackSecrets = {
   control: "unused",
@@ -33,19 +33,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
   const run = randomUUID().slice(0, 8)
   const [realm, other] = [`gateway-${run}`, `gateway-other-${run}`]
 
-  const admin = async (method: string, path: string, body?: unknown): Promise<void> => {
-    const asked = await fetch(`${server.url}/realms/master/protocol/openid-connect/token`, {
-      method: "POST",
-      body: new URLSearchParams({ client_id: "admin-cli", grant_type: "password", ...server.admin }),
-    })
-    const { access_token: token } = (await asked.json()) as { access_token: string }
-    const answer = await fetch(`${server.url}/admin/realms${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    if (!answer.ok) throw new Error(`Keycloak answered ${answer.status}: ${await answer.text()}`)
-  }
+  const { admin } = keycloakClient(server)
 
   /** The realm of the Docker engine, under a name of this run. */
   const importRealm = (name: string) => {
@@ -59,7 +47,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
         ? { redirectUris: ["*"], attributes: { ...client.attributes, "post.logout.redirect.uris": "+" } }
         : {}),
     }))
-    return admin("POST", "", { ...(name === realm ? document : withoutKeys), ...ids, clients, realm: name })
+    return admin("POST", "/realms", { ...(name === realm ? document : withoutKeys), ...ids, clients, realm: name })
   }
 
   const sourceOf = (name: string): TokenSource => ({
@@ -75,12 +63,12 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
   beforeAll(async () => {
     await importRealm(realm)
     await importRealm(other)
-  }, TIMEOUT_MS)
+  })
 
   afterAll(async () => {
-    await admin("DELETE", `/${realm}`)
-    await admin("DELETE", `/${other}`)
-  }, TIMEOUT_MS)
+    await admin("DELETE", `/realms/${realm}`)
+    await admin("DELETE", `/realms/${other}`)
+  })
 
   for (const [line, jwtRoles] of BUILDS) {
     const issuer = issuerOf(server.url, realm)
@@ -115,7 +103,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
         hits: gateway.hits,
       }
       prepared = await prepareCheck(target)
-    }, TIMEOUT_MS)
+    })
 
     afterAll(async () => {
       prepared.close()
@@ -128,22 +116,18 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
         expect({ outcome, got, note }).toEqual({ outcome: "as expected", got, note: undefined })
       })
 
-    test(
-      `${line}: a browser logs in through /oidc and is asked again after logout`,
-      async () => {
-        const browser = new Browser()
-        const page = `${gateway.url}/oidc/page`
-        const { url, status } = await browser.logIn(page, secrets.userPassword)
-        expect([url, status]).toEqual([page, 200])
-        const session = browser.cookie(page, "portolan_session")
-        const out = await browser.open(`${gateway.url}/oidc/logout`)
-        expect(new URL(out.url).pathname).not.toContain("/logout")
-        const before = await gateway.hits()
-        const again = await fetch(page, { redirect: "manual", headers: { cookie: `portolan_session=${session}` } })
-        expect([again.status, await gateway.hits()]).toEqual([302, before])
-        expect((await browser.open(page)).text).toContain('name="password"')
-      },
-      TIMEOUT_MS,
-    )
+    test(`${line}: a browser logs in through /oidc and is asked again after logout`, async () => {
+      const browser = new Browser()
+      const page = `${gateway.url}/oidc/page`
+      const { url, status } = await browser.logIn(page, secrets.userPassword)
+      expect([url, status]).toEqual([page, 200])
+      const session = browser.cookie(page, "portolan_session")
+      const out = await browser.open(`${gateway.url}/oidc/logout`)
+      expect(new URL(out.url).pathname).not.toContain("/logout")
+      const before = await gateway.hits()
+      const again = await fetch(page, { redirect: "manual", headers: { cookie: `portolan_session=${session}` } })
+      expect([again.status, await gateway.hits()]).toEqual([302, before])
+      expect((await browser.open(page)).text).toContain('name="password"')
+    })
   }
 })

@@ -18,8 +18,6 @@ import { decoded, RECORDED, type RecordedKind, shapeOf } from "../support/record
 import { startService } from "../support/test_service.ts"
 import { jwkOf, KEYS, signToken } from "../support/tokens.ts"
 
-const TIMEOUT_MS = 60_000
-
 realSuite(KEYCLOAK, "a real Keycloak", (server) => {
   const keycloak = keycloakClient(server)
   let user: UserTokens
@@ -43,7 +41,7 @@ realSuite(KEYCLOAK, "a real Keycloak", (server) => {
   beforeAll(async () => {
     user = await keycloak.login()
     service = await serviceToken()
-  }, TIMEOUT_MS)
+  })
 
   /** What a verifier set up like this says about a token: its sorted roles, or why not. */
   const verdict = (options: JoseOptions, token: string): Promise<string> =>
@@ -76,30 +74,26 @@ realSuite(KEYCLOAK, "a real Keycloak", (server) => {
   })
 
   describe.each(KEY_SOURCES)("through %s", (_title, source) => {
-    test(
-      "access tokens open the service, each to the roles of its realm_access; other kinds do not",
-      async () => {
-        const portolan = await startService({
-          verifier: verifierLayer({ ...(await source()), issuer: keycloak.issuer, requireTyp: true }),
-          collections: [products, guarded],
-        })
-        const status = async (token: string, path: string) =>
-          (await portolan.send(path, { headers: { authorization: `Bearer ${token}` } })).status
-        const all = (token: string) =>
-          Promise.all(["/api/products", "/api/guarded", "/api/guarded/1"].map((path) => status(token, path)))
-        try {
-          expect(await all(user.access)).toEqual([200, 200, 403])
-          // 404: past the role check, and there is no such record.
-          expect(await all(service)).toEqual([200, 403, 404])
-          expect(await all(user.id)).toEqual([401, 401, 401])
-          expect(await all(user.refresh)).toEqual([401, 401, 401])
-          expect(await all(`${user.access.slice(0, -8)}AAAAAAAA`)).toEqual([401, 401, 401])
-        } finally {
-          await portolan.stop()
-        }
-      },
-      TIMEOUT_MS,
-    )
+    test("access tokens open the service, each to the roles of its realm_access; other kinds do not", async () => {
+      const portolan = await startService({
+        verifier: verifierLayer({ ...(await source()), issuer: keycloak.issuer, requireTyp: true }),
+        collections: [products, guarded],
+      })
+      const status = async (token: string, path: string) =>
+        (await portolan.send(path, { headers: { authorization: `Bearer ${token}` } })).status
+      const all = (token: string) =>
+        Promise.all(["/api/products", "/api/guarded", "/api/guarded/1"].map((path) => status(token, path)))
+      try {
+        expect(await all(user.access)).toEqual([200, 200, 403])
+        // 404: past the role check, and there is no such record.
+        expect(await all(service)).toEqual([200, 403, 404])
+        expect(await all(user.id)).toEqual([401, 401, 401])
+        expect(await all(user.refresh)).toEqual([401, 401, 401])
+        expect(await all(`${user.access.slice(0, -8)}AAAAAAAA`)).toEqual([401, 401, 401])
+      } finally {
+        await portolan.stop()
+      }
+    })
 
     test("refuses for the right reason", async () => {
       const options = { ...(await source()), issuer: keycloak.issuer }
@@ -127,11 +121,7 @@ realSuite(KEYCLOAK, "a real Keycloak", (server) => {
   })
 
   test("a token of another realm of the same server is refused", async () => {
-    const master = await fetch(`${keycloak.url}/realms/master/protocol/openid-connect/token`, {
-      method: "POST",
-      body: new URLSearchParams({ client_id: "admin-cli", grant_type: "password", ...server.admin }),
-    })
-    const { access_token: token } = (await master.json()) as { readonly access_token: string }
+    const token = await keycloak.adminToken()
     expect(await verdict({ keys: await keycloak.bareKey() }, token)).toBe("signature")
     expect(await verdict({ jwksUrl: keycloak.certs }, token)).toBe("signature")
   })
@@ -145,55 +135,47 @@ realSuite(KEYCLOAK, "a real Keycloak", (server) => {
       for (const each of withdraw) await each()
     })
 
-    test(
-      "a running service takes tokens of the new key at once, and of the old one still",
-      async () => {
-        const portolan = await startService({
-          verifier: verifierLayer({ jwksUrl: keycloak.certs, issuer: keycloak.issuer }),
-        })
-        const status = async (token: string) =>
-          (await portolan.send("/api/products", { headers: { authorization: `Bearer ${token}` } })).status
-        try {
-          const before = (await keycloak.login()).access
-          expect(await status(before)).toBe(200)
-          await rotate(200)
-          const after = (await keycloak.login()).access
-          expect(decoded(after).header["kid"]).not.toBe(decoded(before).header["kid"])
-          expect(await status(after)).toBe(200)
-          expect(await status(before)).toBe(200)
-        } finally {
-          await portolan.stop()
-        }
-      },
-      TIMEOUT_MS,
-    )
+    test("a running service takes tokens of the new key at once, and of the old one still", async () => {
+      const portolan = await startService({
+        verifier: verifierLayer({ jwksUrl: keycloak.certs, issuer: keycloak.issuer }),
+      })
+      const status = async (token: string) =>
+        (await portolan.send("/api/products", { headers: { authorization: `Bearer ${token}` } })).status
+      try {
+        const before = (await keycloak.login()).access
+        expect(await status(before)).toBe(200)
+        await rotate(200)
+        const after = (await keycloak.login()).access
+        expect(decoded(after).header["kid"]).not.toBe(decoded(before).header["kid"])
+        expect(await status(after)).toBe(200)
+        expect(await status(before)).toBe(200)
+      } finally {
+        await portolan.stop()
+      }
+    })
 
-    test(
-      "a withdrawn key takes its tokens along, remembered ones too",
-      async () => {
-        await rotate(300)
-        const withdrawn = (await keycloak.login()).access
-        const program = Effect.gen(function* () {
-          yield* TestClock.setTime(Date.now())
-          const context = yield* Layer.build(verifierLayer({ jwksUrl: keycloak.certs }))
-          const { verify } = Context.get(context, TokenVerifier)
-          yield* verify(withdrawn)
-          const next = yield* Effect.promise(async () => {
-            await withdraw.at(-1)?.()
-            withdraw = withdraw.slice(0, -1)
-            await rotate(400)
-            return (await keycloak.login()).access
-          })
-          // The unknown key of the next token brings the new set, without the withdrawn key.
-          yield* TestClock.adjust(`${COOL_DOWN_S} seconds`)
-          yield* verify(next)
-          return yield* Effect.flip(verify(withdrawn))
+    test("a withdrawn key takes its tokens along, remembered ones too", async () => {
+      await rotate(300)
+      const withdrawn = (await keycloak.login()).access
+      const program = Effect.gen(function* () {
+        yield* TestClock.setTime(Date.now())
+        const context = yield* Layer.build(verifierLayer({ jwksUrl: keycloak.certs }))
+        const { verify } = Context.get(context, TokenVerifier)
+        yield* verify(withdrawn)
+        const next = yield* Effect.promise(async () => {
+          await withdraw.at(-1)?.()
+          withdraw = withdraw.slice(0, -1)
+          await rotate(400)
+          return (await keycloak.login()).access
         })
-        const refusal = await Effect.runPromise(program.pipe(Effect.scoped, Effect.provide(TestClock.layer())))
-        expect(refusal).toMatchObject({ _tag: "Unauthenticated", reason: "signature" })
-      },
-      TIMEOUT_MS,
-    )
+        // The unknown key of the next token brings the new set, without the withdrawn key.
+        yield* TestClock.adjust(`${COOL_DOWN_S} seconds`)
+        yield* verify(next)
+        return yield* Effect.flip(verify(withdrawn))
+      })
+      const refusal = await Effect.runPromise(program.pipe(Effect.scoped, Effect.provide(TestClock.layer())))
+      expect(refusal).toMatchObject({ _tag: "Unauthenticated", reason: "signature" })
+    })
   })
 
   describe("our token request", () => {
@@ -219,22 +201,18 @@ realSuite(KEYCLOAK, "a real Keycloak", (server) => {
       expect("error" in failure ? failure.error : undefined).toBe(error)
     })
 
-    test(
-      "is refused once the client is disabled",
-      async () => {
-        const own = { clientId: `disabled-${process.pid}`, clientSecret: Redacted.make("its-own-secret") }
-        const client = await keycloak.addServiceClient(own.clientId, Redacted.value(own.clientSecret))
-        try {
-          const { text } = await Effect.runPromise(requestToken(own))
-          expect(decoded(Redacted.value(text)).claims).toMatchObject({ azp: own.clientId })
-          await client.disable()
-          expect(await refusal(own)).toMatchObject({ kind: "refused", status: 401, error: "invalid_client" })
-        } finally {
-          await client.remove()
-        }
-      },
-      TIMEOUT_MS,
-    )
+    test("is refused once the client is disabled", async () => {
+      const own = { clientId: `disabled-${process.pid}`, clientSecret: Redacted.make("its-own-secret") }
+      const client = await keycloak.addServiceClient(own.clientId, Redacted.value(own.clientSecret))
+      try {
+        const { text } = await Effect.runPromise(requestToken(own))
+        expect(decoded(Redacted.value(text)).claims).toMatchObject({ azp: own.clientId })
+        await client.disable()
+        expect(await refusal(own)).toMatchObject({ kind: "refused", status: 401, error: "invalid_client" })
+      } finally {
+        await client.remove()
+      }
+    })
   })
 
   describe("unusual tokens", () => {

@@ -11,7 +11,7 @@ import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { startCountingProxy } from "../support/counting_proxy.ts"
 import { KILLABLE_MONGODB, MONGODB, type MongoServer, realSuite } from "../support/real_servers.ts"
 import { startRepository } from "../support/repository_process.ts"
-import { failedService, type ServiceProcess, startServiceProcess } from "../support/serving_process.ts"
+import { callerHeaders, endProcesses, runProcess, serve, serveEnvironment, stop } from "../support/service_process.ts"
 
 const SUITE_MS = 30_000
 
@@ -52,21 +52,17 @@ realSuite(MONGODB, "records in MongoDB", (server) => {
   const unlimited = { maxOpenConnections: undefined, maxIdleConnections: undefined }
   const layer = Layer.provide(mongoRecords.layer, mongoConnection.layer({ url: Redacted.make(url), ...unlimited }))
 
-  test(
-    "64 creates at once in each of two processes give 128 distinct ids, and each sees the other's",
-    async () => {
-      const [one, other] = await Promise.all([startRepository(url, "shared"), startRepository(url, "shared")])
-      const created = await Promise.all([one.ask("create 64"), other.ask("create 64")])
-      const ids = (created as Array<Array<number>>).flat().toSorted((a, b) => a - b)
-      expect(new Set(ids).size).toBe(128)
-      for (const each of [one, other]) expect(await each.ask("list")).toEqual(ids)
-      const [next] = (await one.ask("create 1")) as [number]
-      expect(next).toBeGreaterThan(Math.max(...ids))
-      expect(await other.ask(`has ${next}`)).toBe(true)
-      expect(await Promise.all([one.end(), other.end()])).toEqual(["", ""])
-    },
-    SUITE_MS,
-  )
+  test("64 creates at once in each of two processes give 128 distinct ids, and each sees the other's", async () => {
+    const [one, other] = await Promise.all([startRepository(url, "shared"), startRepository(url, "shared")])
+    const created = await Promise.all([one.ask("create 64"), other.ask("create 64")])
+    const ids = (created as Array<Array<number>>).flat().toSorted((a, b) => a - b)
+    expect(new Set(ids).size).toBe(128)
+    for (const each of [one, other]) expect(await each.ask("list")).toEqual(ids)
+    const [next] = (await one.ask("create 1")) as [number]
+    expect(next).toBeGreaterThan(Math.max(...ids))
+    expect(await other.ask(`has ${next}`)).toBe(true)
+    expect(await Promise.all([one.end(), other.end()])).toEqual(["", ""])
+  })
 
   test("ids go on beyond 2^31 and end at 2^53-1", () =>
     withRepository(layer, (repository) =>
@@ -105,22 +101,19 @@ realSuite(MONGODB, "records in MongoDB", (server) => {
       }),
     ))
 
-  test(
-    "a wrong password: the service ends, naming user, host and database, and never a password",
-    async () => {
-      const right = /:([^:@/]+)@/.exec(url)?.[1] ?? ""
-      const [, user = "", host = ""] = /\/\/([^:]+):[^@]+@([^/]+)\//.exec(url) ?? []
-      const { exitCode, log } = await failedService({
-        STORE: "mongo",
-        MONGODB_URL: url.replace(`:${right}@`, ":n0t-the-passw%40rd@"),
-      })
-      expect(exitCode).toBe(1)
-      expect(log).toContain(`user '${user}' at '${host}', database '${DATABASE}'`)
-      expect(log).not.toMatch(/n0t-the|passw%40rd|passw@rd/)
-      expect(log).not.toContain(right)
-    },
-    SUITE_MS,
-  )
+  test("a wrong password: the service ends, naming user, host and database, and never a password", async () => {
+    const right = /:([^:@/]+)@/.exec(url)?.[1] ?? ""
+    const [, user = "", host = ""] = /\/\/([^:]+):[^@]+@([^/]+)\//.exec(url) ?? []
+    const { code, stderr: log } = await runProcess(["serve"], {
+      ...serveEnvironment(),
+      STORE: "mongo",
+      MONGODB_URL: url.replace(`:${right}@`, ":n0t-the-passw%40rd@"),
+    })
+    expect(code).toBe(1)
+    expect(log).toContain(`user '${user}' at '${host}', database '${DATABASE}'`)
+    expect(log).not.toMatch(/n0t-the|passw%40rd|passw@rd/)
+    expect(log).not.toContain(right)
+  })
 })
 
 realSuite(MONGODB, "the MongoDB connection pool", (server) => {
@@ -198,8 +191,10 @@ realSuite(MONGODB, "the MongoDB connection pool", (server) => {
 realSuite(KILLABLE_MONGODB, "the service while MongoDB is killed and started again", (server) => {
   const database = `${DATABASE}_killed`
   dropAfterwards(server, database)
-  const services: Array<ServiceProcess> = []
-  afterAll(() => Promise.all(services.map((service) => service.stop())))
+  type Service = Awaited<ReturnType<typeof serve>>
+  afterAll(endProcesses)
+  const send = ({ address }: Service, path: string, init: RequestInit = {}) =>
+    fetch(`${address}${path}`, { ...init, headers: callerHeaders() })
 
   interface Acknowledged {
     readonly id: number
@@ -207,14 +202,14 @@ realSuite(KILLABLE_MONGODB, "the service while MongoDB is killed and started aga
   }
 
   /** Creates without a pause until told to stop. */
-  const load = (service: ServiceProcess, label: string) => {
+  const load = (service: Service, label: string) => {
     const acknowledged: Array<Acknowledged> = []
     const refusals: Array<{ readonly status: number; readonly retryAfter: string | null; readonly body: string }> = []
     let going = true
     const flow = async (lane: number) => {
       for (let turn = 0; going; turn++) {
         const name = `${label} ${lane} ${turn}`
-        const answer = await service.create({ name })
+        const answer = await send(service, "/api/products", { method: "POST", body: JSON.stringify({ name }) })
         const body = await answer.text()
         if (answer.status === 201) acknowledged.push({ id: JSON.parse(body).data.id, name })
         else refusals.push({ status: answer.status, retryAfter: answer.headers.get("retry-after"), body })
@@ -228,63 +223,59 @@ realSuite(KILLABLE_MONGODB, "the service while MongoDB is killed and started aga
     return { acknowledged, refusals, stop }
   }
 
-  const everything = async (service: ServiceProcess): Promise<ReadonlyArray<Acknowledged>> => {
+  const everything = async (service: Service): Promise<ReadonlyArray<Acknowledged>> => {
     const records: Array<Acknowledged> = []
     for (;;) {
-      const answer = await service.send(`/api/products?start=${records.length}&limit=1000`)
+      const answer = await send(service, `/api/products?start=${records.length}&limit=1000`)
       const { data } = (await answer.json()) as { data: ReadonlyArray<Acknowledged> }
       if (data.length === 0) return records
       records.push(...data)
     }
   }
 
-  test(
-    "503 with Retry-After meanwhile, then on without a restart; no acknowledged record lost, no id twice",
-    async () => {
-      const environment = { STORE: "mongo", MONGODB_URL: server.database(database) }
-      for (let count = 0; count < 2; count++) services.push(await startServiceProcess(environment))
-      const loads = services.map((service, at) => load(service, `service ${at}`))
-      await until(() => loads.every(({ acknowledged }) => acknowledged.length > 50), "both services took records")
+  test("503 with Retry-After meanwhile, then on without a restart; no acknowledged record lost, no id twice", async () => {
+    const environment = { STORE: "mongo", MONGODB_URL: server.database(database) }
+    const services = [await serve(environment), await serve(environment)]
+    const loads = services.map((service, at) => load(service, `service ${at}`))
+    await until(() => loads.every(({ acknowledged }) => acknowledged.length > 50), "both services took records")
 
-      await server.kill()
-      try {
-        await until(() => loads.every(({ refusals }) => refusals.length > 0), "both services refused records")
-        for (const service of services) {
-          expect((await service.send("/health/ready")).status).toBe(503)
-          expect((await service.send("/health/live")).status).toBe(200)
-        }
-      } finally {
-        await server.start()
+    await server.kill()
+    try {
+      await until(() => loads.every(({ refusals }) => refusals.length > 0), "both services refused records")
+      for (const service of services) {
+        expect((await send(service, "/health/ready")).status).toBe(503)
+        expect((await send(service, "/health/live")).status).toBe(200)
       }
-      const before = loads.map(({ acknowledged }) => acknowledged.length)
-      await until(
-        () => loads.every(({ acknowledged }, at) => acknowledged.length > (before[at] ?? 0) + 50),
-        "both services took records again",
+    } finally {
+      await server.start()
+    }
+    const before = loads.map(({ acknowledged }) => acknowledged.length)
+    await until(
+      () => loads.every(({ acknowledged }, at) => acknowledged.length > (before[at] ?? 0) + 50),
+      "both services took records again",
+    )
+    await Promise.all(loads.map((each) => each.stop()))
+    for (const service of services) expect((await send(service, "/health/ready")).status).toBe(200)
+
+    for (const { status, retryAfter, body } of loads.flatMap(({ refusals }) => refusals)) {
+      expect(status).toBe(503)
+      expect(Number(retryAfter)).toBeGreaterThan(0)
+      expect(body).not.toMatch(/mongo|127\.0\.0\.1|portolan_real/i)
+    }
+    const acknowledged = loads.flatMap((each) => each.acknowledged)
+    expect(new Set(acknowledged.map(({ id }) => id)).size).toBe(acknowledged.length)
+    for (const service of services) {
+      const kept = new Map((await everything(service)).map(({ id, name }) => [id, name]))
+      expect(acknowledged.filter(({ id, name }) => kept.get(id) !== name)).toEqual([])
+    }
+
+    expect(await Promise.all(services.map(stop))).toEqual([0, 0])
+    const password = /:([^:@/]+)@/.exec(server.url)?.[1] ?? ""
+    for (const service of services) {
+      expect(service.stderr()).toMatch(
+        new RegExp(`Cannot reach the store as user '[^']+' at '[^']+', database '${database}'`),
       )
-      await Promise.all(loads.map((each) => each.stop()))
-      for (const service of services) expect((await service.send("/health/ready")).status).toBe(200)
-
-      for (const { status, retryAfter, body } of loads.flatMap(({ refusals }) => refusals)) {
-        expect(status).toBe(503)
-        expect(Number(retryAfter)).toBeGreaterThan(0)
-        expect(body).not.toMatch(/mongo|127\.0\.0\.1|portolan_real/i)
-      }
-      const acknowledged = loads.flatMap((each) => each.acknowledged)
-      expect(new Set(acknowledged.map(({ id }) => id)).size).toBe(acknowledged.length)
-      for (const service of services) {
-        const kept = new Map((await everything(service)).map(({ id, name }) => [id, name]))
-        expect(acknowledged.filter(({ id, name }) => kept.get(id) !== name)).toEqual([])
-      }
-
-      expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0])
-      const password = /:([^:@/]+)@/.exec(server.url)?.[1] ?? ""
-      for (const service of services) {
-        expect(service.log()).toMatch(
-          new RegExp(`Cannot reach the store as user '[^']+' at '[^']+', database '${database}'`),
-        )
-        expect(service.log()).not.toContain(password)
-      }
-    },
-    2 * SUITE_MS,
-  )
+      expect(service.stderr()).not.toContain(password)
+    }
+  })
 })

@@ -64,7 +64,7 @@ else
     let guarded: NomadAgent
     beforeAll(async () => {
       guarded = await startNomad({ acl: true })
-    }, 60_000)
+    })
     afterAll(() => guarded.stop())
     contracts("Nomad with access control", async () => guarded)
 

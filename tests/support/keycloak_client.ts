@@ -29,18 +29,19 @@ export const keycloakClient = (server: KeycloakServer) => {
   const issuer = `${server.url}/realms/${REALM.name}`
   const certs = `${issuer}/protocol/openid-connect/certs`
 
+  const adminToken = async (): Promise<string> => {
+    const form = { client_id: "admin-cli", grant_type: "password", ...server.admin }
+    return textOf(await postForm(`${server.url}/realms/master/protocol/openid-connect/token`, form), "access_token")
+  }
+  /** Asks the administration API; anything but success is an error. */
   const admin = async (method: string, path: string, body?: unknown): Promise<Response> => {
-    const { access_token: token } = await postForm(`${server.url}/realms/master/protocol/openid-connect/token`, {
-      client_id: "admin-cli",
-      grant_type: "password",
-      ...server.admin,
-    })
     const response = await fetch(`${server.url}/admin${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${await adminToken()}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    if (!response.ok) throw new Error(`Keycloak's admin API answered ${response.status} to ${method} ${path}`)
+    if (!response.ok)
+      throw new Error(`Keycloak's admin API answered ${response.status} to ${method} ${path}: ${await response.text()}`)
     return response
   }
   const adminJson = async (path: string): Promise<unknown> => (await admin("GET", path)).json()
@@ -49,6 +50,9 @@ export const keycloakClient = (server: KeycloakServer) => {
     url: server.url,
     issuer,
     certs,
+    /** The administrator's token, of the realm `master`. */
+    adminToken,
+    admin,
     login: async (): Promise<UserTokens> => {
       const { username, password } = REALM.user
       const body = await postForm(`${issuer}/protocol/openid-connect/token`, {

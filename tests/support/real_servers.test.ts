@@ -6,19 +6,6 @@ import { join } from "node:path"
 import { CHROMIUM, KEYCLOAK, KILLABLE_MONGODB, MONGODB, mongoDatabaseUrl, NOMAD, presence } from "./real_servers.ts"
 
 describe("presence()", () => {
-  test.each([
-    [MONGODB, { TEST_MONGODB_URL: "mongodb://h/" }],
-    [KILLABLE_MONGODB, { TEST_MONGODB_URL: "mongodb://h/", TEST_MONGODB_KILL: "true", TEST_MONGODB_START: "true" }],
-    [KEYCLOAK, { TEST_KEYCLOAK_URL: "http://h", TEST_KEYCLOAK_ADMIN_PASSWORD: "p" }],
-    [NOMAD, { TEST_NOMAD_ADDR: "http://h" }],
-  ] as const)("is there when its variables are set: %#", (server, environment) => {
-    expect(presence(server, { ...environment, REQUIRE_REAL: "1" }).kind).toBe("there")
-    for (const variable of server.variables) {
-      const without = presence(server, { ...environment, [variable]: "" })
-      expect(without).toMatchObject({ kind: "skipped", reason: expect.stringContaining(`set ${variable},`) })
-    }
-  })
-
   test("REQUIRE_REAL=1 makes a missing MongoDB or Keycloak a failure, a missing Nomad never", () => {
     const kinds = [MONGODB, KILLABLE_MONGODB, KEYCLOAK, NOMAD].map(
       (server) => presence<unknown>(server, { REQUIRE_REAL: "1" }).kind,

@@ -6,7 +6,7 @@ import { KEYS, pemOf, tokenKit } from "./tokens.ts"
 
 const MAIN = join(import.meta.dir, "../../bootstrap/main.ts")
 
-export type Environment = Readonly<Record<string, string>>
+type Environment = Readonly<Record<string, string>>
 
 export interface ServiceProcess {
   readonly stdout: () => string
@@ -102,6 +102,12 @@ export const runProcess = (words: ReadonlyArray<string>, environment: Environmen
   return result
 }
 
+/** Ends it in order: SIGTERM, and its exit code. */
+export const stop = (service: ServiceProcess): Promise<number> => {
+  service.signal("SIGTERM")
+  return service.ended
+}
+
 /** Kills what still runs and removes the state folders: for `afterAll`. */
 export const endProcesses = async (): Promise<void> => {
   for (const each of running) each.signal("SIGKILL")
@@ -112,6 +118,12 @@ export const endProcesses = async (): Promise<void> => {
 
 /** `serve` with the key of the test realm. */
 export const serveEnvironment = (): Environment => ({ AUTH_PUBLIC_KEY: pemOf(KEYS.realm().publicKey) })
+
+/** `portolan serve` with the key of the test realm, once it listens, and the address of its public listener. */
+export const serve = async (environment: Environment = {}) => {
+  const started = startProcess(["serve"], { ...serveEnvironment(), ...environment })
+  return { ...started, address: await started.url() }
+}
 
 /** Headers of a caller whom the test realm gave a token. */
 export const callerHeaders = (): Record<string, string> => ({

@@ -14,6 +14,9 @@ const attribute = (tag: string, name: string): string =>
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
+/** How long a test may take, in milliseconds, on a machine as busy as a continuous integration server gets. */
+const TIMEOUT_MS = 120_000
+
 /**
  * Runs `bun test` with these arguments, names what was skipped and what failed, and ends with the line
  * "N passed, N failed, N skipped".
@@ -23,7 +26,8 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 export const runTests = async (args: ReadonlyArray<string>, environment: Environment): Promise<boolean> => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-tests-"))
   const report = join(folder, "junit.xml")
-  const run = Bun.spawn([process.execPath, "test", "--reporter=junit", `--reporter-outfile=${report}`, ...args], {
+  const options = [`--timeout=${TIMEOUT_MS}`, "--reporter=junit", `--reporter-outfile=${report}`]
+  const run = Bun.spawn([process.execPath, "test", ...options, ...args], {
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...environment, FORCE_COLOR: process.stderr.isTTY ? "1" : "0" },
   })

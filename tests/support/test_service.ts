@@ -1,4 +1,5 @@
 // The whole service on a real socket, over the memory store unless told otherwise, with everything it logged.
+import { afterAll } from "bun:test"
 import { Context, Effect, Layer } from "effect"
 import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
@@ -95,4 +96,11 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
       await service.close()
     },
   }
+}
+
+/** The service of all tests of a file, stopped after them. */
+export const sharedService = async (options: TestServiceOptions = {}): Promise<TestService> => {
+  const service = await startService(options)
+  afterAll(() => service.stop())
+  return service
 }

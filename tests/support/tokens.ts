@@ -110,6 +110,9 @@ export interface TokenKit {
   readonly logout: (more?: Claims) => string
 }
 
+/** 2026-11-21T10:00:00Z, in seconds: the instant of tests on virtual time. */
+export const NOW = 1_795_255_200
+
 export const ISSUER = "http://localhost:8180/realms/demo"
 export const CLIENT = String(RECORDED.tokens.access.claims["azp"])
 

@@ -3,9 +3,9 @@ import { RECORDED } from "../recorded_tokens.ts"
 import { base64url, CLIENT, hmacToken, ISSUER, signToken, type TokenKit } from "../tokens.ts"
 import { accepted, forbidden, refused, type TokenCase, withClaims, withHeader, withPayload } from "./token_case.ts"
 
-type Values = (kit: TokenKit) => Readonly<Record<string, unknown>>
-
-const at = (claims: Values) => (kit: TokenKit) => kit.access(claims(kit))
+/** Claims given in seconds from the instant of the token. */
+const inSeconds = (claims: Readonly<Record<string, number>>) => (kit: TokenKit) =>
+  kit.access(Object.fromEntries(Object.entries(claims).map(([name, after]) => [name, kit.now + after])))
 
 const rawExp = (text: string) => withPayload((json) => json.replace(/"exp":\d+/, `"exp":${text}`))
 
@@ -16,52 +16,24 @@ const last = (member: string) => withPayload((json) => `${json.slice(0, -1)},${m
 const rawHeader = (alg: string) => (kit: TokenKit) => signToken(`{${alg},"typ":"JWT"}`, kit.claims)
 
 const TIMES: ReadonlyArray<TokenCase> = [
-  refused(
-    "J43",
-    "exp a second ago",
-    at(({ now }) => ({ exp: now - 1 })),
-  ),
-  refused(
-    "J43",
-    "exp an hour ago",
-    at(({ now }) => ({ exp: now - 3600 })),
-  ),
+  refused("J43", "exp a second ago", inSeconds({ exp: -1 })),
+  refused("J43", "exp an hour ago", inSeconds({ exp: -3600 })),
   refused("J44", "no exp", withClaims({ exp: undefined })),
   ...["1999999999", null, true, [1999999999]].map((exp) =>
     refused("J45", `exp ${JSON.stringify(exp)}`, withClaims({ exp })),
   ),
   refused("J46", "exp -1", withClaims({ exp: -1 })),
   refused("J46", "exp 0", withClaims({ exp: 0 })),
-  accepted(
-    "J47",
-    "exp with a fraction",
-    at(({ now }) => ({ exp: now + 300.5 })),
-  ),
+  accepted("J47", "exp with a fraction", inSeconds({ exp: 300.5 })),
   refused("J48", "exp 1e400", rawExp("1e400")),
   refused("J48", "exp 2^60", rawExp("1152921504606846976")),
-  refused(
-    "J48",
-    "exp in milliseconds",
-    at(({ now }) => ({ exp: (now + 300) * 1000 })),
-  ),
-  refused(
-    "J49",
-    "exp now",
-    at(({ now }) => ({ exp: now })),
-  ),
-  refused(
-    "J50",
-    "nbf in five minutes",
-    at(({ now }) => ({ nbf: now + 300 })),
-  ),
+  refused("J48", "exp in milliseconds", (kit) => kit.access({ exp: (kit.now + 300) * 1000 })),
+  refused("J49", "exp now", inSeconds({ exp: 0 })),
+  refused("J50", "nbf in five minutes", inSeconds({ nbf: 300 })),
   accepted("J51", "nbf 0", withClaims({ nbf: 0 })),
   accepted("J51", "no nbf", withClaims({ nbf: undefined })),
   refused("J52", "nbf a text", withClaims({ nbf: "0" })),
-  accepted(
-    "J53",
-    "iat in five seconds",
-    at(({ now }) => ({ iat: now + 5 })),
-  ),
+  accepted("J53", "iat in five seconds", inSeconds({ iat: 5 })),
   refused("J54", "iat a text", withClaims({ iat: "1" })),
 ]
 
@@ -143,23 +115,13 @@ const TEXTS: ReadonlyArray<TokenCase> = [
     { roles: ["root"] },
   ),
   ...["[]", '"x"', "null", "1", "{", ""].map((text) =>
-    refused(
-      "J72",
-      `payload ${text || "empty"}`,
-      withPayload(() => text),
-    ),
+    refused("J72", `payload ${text || "empty"}`, (kit) => signToken(kit.header, text)),
   ),
-  refused(
-    "J73",
-    "payload with broken UTF-8",
-    withPayload((json) =>
-      Buffer.concat([Buffer.from(`${json.slice(0, -1)},"x":"`), Buffer.from([0xff]), Buffer.from('"}')]),
-    ),
+  refused("J73", "payload with broken UTF-8", (kit) =>
+    signToken(kit.header, Buffer.from(JSON.stringify({ ...kit.claims, x: "\xff" }), "latin1")),
   ),
-  refused(
-    "J74",
-    "payload with a byte order mark",
-    withPayload((json) => `\uFEFF${json}`),
+  refused("J74", "payload with a byte order mark", (kit) =>
+    signToken(kit.header, `\uFEFF${JSON.stringify(kit.claims)}`),
   ),
   refused("J74", "header with a byte order mark", (kit) =>
     signToken(`\uFEFF${JSON.stringify(kit.header)}`, kit.claims),

@@ -1,7 +1,7 @@
 // J58, J90..J92: what the setup accepts as a key, an issuer, an audience.
 import { certificateOf, certificatePem } from "../certificate.ts"
 import { bareOf, jwkOf, KEYS, pemOf, signToken, type TokenKit } from "../tokens.ts"
-import { accepted, refused, type TokenCase } from "./token_case.ts"
+import { accepted, lazyKeys, refused, type TokenCase } from "./token_case.ts"
 
 /** A setup that must be refused at start, and the option the refusal names. */
 export interface SetupCase {
@@ -133,17 +133,11 @@ const TWO: ReadonlyArray<readonly [title: string, make: () => string]> = [
 
 const byOther = (kit: TokenKit) => signToken(kit.header, kit.claims, KEYS.other().privateKey)
 
-const lazily = (make: () => string) => ({
-  get setup() {
-    return { keys: make() }
-  },
-})
-
 export const KEY_CASES: ReadonlyArray<TokenCase> = [
-  ...SPELLINGS.map(([title, make]) => accepted("J91", title, (kit) => kit.access(), lazily(make))),
+  ...SPELLINGS.map(([title, make]) => accepted("J91", title, (kit) => kit.access(), lazyKeys(make))),
   ...TWO.flatMap(([title, make]) => [
-    accepted("J92", `${title}: the first`, (kit) => kit.access(), lazily(make)),
-    accepted("J92", `${title}: the second`, (kit) => byOther(kit), lazily(make)),
+    accepted("J92", `${title}: the first`, (kit) => kit.access(), lazyKeys(make)),
+    accepted("J92", `${title}: the second`, (kit) => byOther(kit), lazyKeys(make)),
   ]),
-  refused("J92", "one PEM: another key", byOther, lazily(PEM)),
+  refused("J92", "one PEM: another key", byOther, lazyKeys(PEM)),
 ]

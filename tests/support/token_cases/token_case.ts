@@ -44,6 +44,13 @@ export const defaultSetup = (kit: TokenKit): Setup => ({ keys: bareOf(KEYS.realm
 
 export const bearer = (token: string): Presented => ({ authorization: [`Bearer ${token}`] })
 
+/** A setup with these keys, which are made when they are asked for: making a pair takes up to a second. */
+export const lazyKeys = (make: () => string) => ({
+  get setup() {
+    return { keys: make() }
+  },
+})
+
 type Options = Pick<TokenCase, "wire" | "setup" | "published" | "roles">
 
 const row =

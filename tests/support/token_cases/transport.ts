@@ -25,6 +25,10 @@ export const TRANSPORT_CASES: ReadonlyArray<TokenCase> = [
   })),
   refused("J08", "in the query", (kit) => ({ authorization: [], query: `access_token=${kit.access()}` })),
   refused("J09", "in a cookie", (kit) => ({ authorization: [], headers: { cookie: `access_token=${kit.access()}` } })),
+  refused("J09", "in the header for a proxy", (kit) => ({
+    authorization: [],
+    headers: { "proxy-authorization": `Bearer ${kit.access()}` },
+  })),
   refused("J09", "in a form body", (kit) => ({
     authorization: [],
     headers: { "content-type": "application/x-www-form-urlencoded" },

@@ -8,10 +8,7 @@ import { COOL_DOWN_S, REFRESH_S } from "../../../adapters/driven/token_verifier/
 import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { effectTest, virtualNow } from "../../support/effect_test.ts"
 import { type Answer, localServer } from "../../support/local_server.ts"
-import { jwkOf, KEYS, signToken, tokenKit } from "../../support/tokens.ts"
-
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
+import { jwkOf, KEYS, NOW, signToken, tokenKit } from "../../support/tokens.ts"
 
 /** Lives longer than any wait of these tests. */
 const CLAIMS = { ...tokenKit(NOW).claims, exp: NOW + 86_400 }
@@ -58,70 +55,60 @@ const setUp = Effect.fnUntraced(function* (first: Answer | undefined, jwksTimeou
 })
 
 describe("J40, J42 a published key set", () => {
-  effectTest("is fetched once for many first tokens", () =>
-    Effect.gen(function* () {
-      const { says, seen } = yield* setUp(publishing("realm", "other"))
-      const answers = yield* Effect.all(
-        Array.from({ length: 50 }, (_, n) => says(tokenOf(n % 2 === 0 ? "realm" : "other"))),
-        { concurrency: "unbounded" },
-      )
-      deepEqual([...new Set(answers)], ["accepted"])
-      deepEqual(
-        seen.map(({ method, path }) => [method, path]),
-        [["GET", "/certs?realm=demo"]],
-      )
-    }),
-  )
+  effectTest("is fetched once for many first tokens", function* () {
+    const { says, seen } = yield* setUp(publishing("realm", "other"))
+    const answers = yield* Effect.all(
+      Array.from({ length: 50 }, (_, n) => says(tokenOf(n % 2 === 0 ? "realm" : "other"))),
+      { concurrency: "unbounded" },
+    )
+    deepEqual([...new Set(answers)], ["accepted"])
+    deepEqual(
+      seen.map(({ method, path }) => [method, path]),
+      [["GET", "/certs?realm=demo"]],
+    )
+  })
 
-  effectTest("serves a token without a key id from any of its keys", () =>
-    Effect.gen(function* () {
-      const { says } = yield* setUp(publishing("other", "realm"))
-      yield* says(tokenOf("realm"))
-      equal(yield* says(tokenOf("realm", undefined)), "accepted")
-    }),
-  )
+  effectTest("serves a token without a key id from any of its keys", function* () {
+    const { says } = yield* setUp(publishing("other", "realm"))
+    yield* says(tokenOf("realm"))
+    equal(yield* says(tokenOf("realm", undefined)), "accepted")
+  })
 
-  effectTest("does not try a key under another key's id", () =>
-    Effect.gen(function* () {
-      const { says } = yield* setUp(publishing("other", "realm"))
-      equal(yield* says(tokenOf("realm", "other")), "signature")
-    }),
-  )
+  effectTest("does not try a key under another key's id", function* () {
+    const { says } = yield* setUp(publishing("other", "realm"))
+    equal(yield* says(tokenOf("realm", "other")), "signature")
+  })
 
-  effectTest("is fetched again at once for a new key, then not before the cool-down is over", () =>
-    Effect.gen(function* () {
-      const { realm, says, seen } = yield* setUp(publishing("realm"))
-      equal(yield* says(tokenOf("realm")), "accepted")
-      realm.answer = publishing("other")
-      equal(yield* says(tokenOf("other")), "accepted")
-      equal(seen.length, 2)
+  effectTest("is fetched again at once for a new key, then not before the cool-down is over", function* () {
+    const { realm, says, seen } = yield* setUp(publishing("realm"))
+    equal(yield* says(tokenOf("realm")), "accepted")
+    realm.answer = publishing("other")
+    equal(yield* says(tokenOf("other")), "accepted")
+    equal(seen.length, 2)
 
-      const strangers = Array.from({ length: 50 }, (_, n) => says(tokenOf("realm", `made-up-${n}`)))
-      deepEqual([...new Set(yield* Effect.all(strangers, { concurrency: "unbounded" }))], ["signature"])
-      equal(seen.length, 2, "fetched inside the cool-down")
+    const strangers = Array.from({ length: 50 }, (_, n) => says(tokenOf("realm", `made-up-${n}`)))
+    deepEqual([...new Set(yield* Effect.all(strangers, { concurrency: "unbounded" }))], ["signature"])
+    equal(seen.length, 2, "fetched inside the cool-down")
 
-      yield* TestClock.adjust(`${COOL_DOWN_S - 1} seconds`)
-      equal(yield* says(tokenOf("realm", "made-up")), "signature")
-      equal(seen.length, 2, "fetched a second before the end of the cool-down")
+    yield* TestClock.adjust(`${COOL_DOWN_S - 1} seconds`)
+    equal(yield* says(tokenOf("realm", "made-up")), "signature")
+    equal(seen.length, 2, "fetched a second before the end of the cool-down")
 
-      yield* TestClock.adjust("1 seconds")
-      deepEqual([...new Set(yield* Effect.all(strangers, { concurrency: "unbounded" }))], ["signature"])
-      equal(seen.length, 3, "fetched once after the cool-down")
-    }),
-  )
+    yield* TestClock.adjust("1 seconds")
+    deepEqual([...new Set(yield* Effect.all(strangers, { concurrency: "unbounded" }))], ["signature"])
+    equal(seen.length, 3, "fetched once after the cool-down")
+  })
 
-  effectTest("withdraws a key, and the tokens remembered of it, at the next refresh", () =>
-    Effect.gen(function* () {
-      const { realm, says, seen } = yield* setUp(publishing("realm"))
-      equal(yield* says(tokenOf("realm")), "accepted")
-      realm.answer = publishing("other")
-      yield* TestClock.adjust(`${REFRESH_S} seconds`)
-      yield* until(() => seen.length === 2)
-      equal(yield* says(tokenOf("other")), "accepted")
-      equal(seen.length, 2)
-      equal(yield* says(tokenOf("realm")), "signature")
-    }),
-  )
+  effectTest("withdraws a key, and the tokens remembered of it, at the next refresh", function* () {
+    const { realm, says, seen } = yield* setUp(publishing("realm"))
+    equal(yield* says(tokenOf("realm")), "accepted")
+    realm.answer = publishing("other")
+    yield* TestClock.adjust(`${REFRESH_S} seconds`)
+    yield* until(() => seen.length === 2)
+    equal(yield* says(tokenOf("other")), "accepted")
+    equal(seen.length, 2)
+    equal(yield* says(tokenOf("realm")), "signature")
+  })
 
   for (const [title, answer, reason] of [
     ["answers 503", AWAY, "status 503"],
@@ -134,86 +121,72 @@ describe("J40, J42 a published key set", () => {
     ["publishes a short key", publishing("short"), "the key set holds no RS256 key"],
     ["redirects", { status: 302, headers: { location: "http://localhost:1/" } }, "redirected"],
   ] as const)
-    effectTest(`gives no verdict while the realm ${title}, and one as soon as it is back`, () =>
-      Effect.gen(function* () {
-        const { realm, says, seen, ready } = yield* setUp(answer)
-        equal(yield* says(tokenOf("realm")), `no keys: ${reason}`)
-        equal(yield* ready, `no keys: ${reason}`)
-        realm.answer = publishing("realm")
-        const before = seen.length
-        yield* TestClock.adjust("1 seconds")
-        equal(yield* says(tokenOf("realm")), "accepted")
-        equal(seen.length, before + 1)
-      }),
-    )
-
-  effectTest("gives no verdict within the deadline when the realm never answers", () =>
-    Effect.gen(function* () {
-      const { says, seen } = yield* setUp(undefined, 3000)
-      const verdict = yield* Effect.forkChild(says(tokenOf("realm")), { startImmediately: true })
-      yield* until(() => seen.length === 1)
-      yield* TestClock.adjust("3 seconds")
-      equal(yield* Fiber.join(verdict), "no keys: timeout")
-    }),
-  )
-
-  effectTest("is not read to its end when it is far longer than any key set", () =>
-    Effect.gen(function* () {
-      const { says } = yield* setUp({ body: `{"keys":[],"more":"${"x".repeat(2 ** 20)}"}` })
-      equal(yield* says(tokenOf("realm")), "no keys: oversized")
-    }),
-  )
-
-  effectTest("keeps working with known keys while the realm is away", () =>
-    Effect.gen(function* () {
-      const { realm, says, seen, ready } = yield* setUp(publishing("realm"))
-      equal(yield* says(tokenOf("realm")), "accepted")
-      realm.answer = AWAY
-      yield* TestClock.adjust(`${REFRESH_S} seconds`)
-      yield* until(() => seen.length === 2)
-      equal(yield* says(tokenOf("realm", "realm", { jti: "never seen" })), "accepted")
-      equal(yield* ready, "ready")
-      equal(yield* says(tokenOf("other")), "signature")
-    }),
-  )
-
-  effectTest("a caller who gives up does not take along those who wait for the same fetch", () =>
-    Effect.gen(function* () {
-      const { realm, says, seen } = yield* setUp(publishing("realm"))
-      yield* says(tokenOf("realm"))
-      realm.answer = undefined
-      const first = yield* Effect.forkChild(says(tokenOf("other")), { startImmediately: true })
-      yield* until(() => seen.length === 2)
-      const second = yield* Effect.forkChild(says(tokenOf("other")), { startImmediately: true })
-      realm.answer = publishing("other")
-      yield* Fiber.interrupt(first)
-      equal(yield* Fiber.join(second), "accepted")
-      equal(seen.length, 3)
-    }),
-  )
-
-  effectTest("forgets no token when a refresh brings the same keys", () =>
-    Effect.gen(function* () {
-      const { says, seen, verifier } = yield* setUp(publishing("realm"))
-      yield* says(tokenOf("realm"))
-      yield* TestClock.adjust(`${REFRESH_S} seconds`)
-      yield* until(() => seen.length === 2)
-      // A token of an unknown key waits for the fetch that is under way.
-      yield* says(tokenOf("other"))
-      const verdict = verifier.verify(tokenOf("realm"))
-      equal(Exit.isExit(verdict), true, "the token was checked again")
-      equal((yield* verdict).expiresAt, CLAIMS.exp)
-    }),
-  )
-
-  effectTest("refuses a bad token without asking the realm", () =>
-    Effect.gen(function* () {
-      const { says, seen } = yield* setUp(publishing("realm"))
-      yield* says(tokenOf("realm"))
+    effectTest(`gives no verdict while the realm ${title}, and one as soon as it is back`, function* () {
+      const { realm, says, seen, ready } = yield* setUp(answer)
+      equal(yield* says(tokenOf("realm")), `no keys: ${reason}`)
+      equal(yield* ready, `no keys: ${reason}`)
+      realm.answer = publishing("realm")
       const before = seen.length
-      equal(yield* says("not.a.token"), "malformed")
-      equal(yield* says(signToken({ alg: "none", kid: "made-up" }, CLAIMS)), "algorithm")
-      equal(seen.length, before)
-    }),
-  )
+      yield* TestClock.adjust("1 seconds")
+      equal(yield* says(tokenOf("realm")), "accepted")
+      equal(seen.length, before + 1)
+    })
+
+  effectTest("gives no verdict within the deadline when the realm never answers", function* () {
+    const { says, seen } = yield* setUp(undefined, 3000)
+    const verdict = yield* Effect.forkChild(says(tokenOf("realm")), { startImmediately: true })
+    yield* until(() => seen.length === 1)
+    yield* TestClock.adjust("3 seconds")
+    equal(yield* Fiber.join(verdict), "no keys: timeout")
+  })
+
+  effectTest("is not read to its end when it is far longer than any key set", function* () {
+    const { says } = yield* setUp({ body: `{"keys":[],"more":"${"x".repeat(2 ** 20)}"}` })
+    equal(yield* says(tokenOf("realm")), "no keys: oversized")
+  })
+
+  effectTest("keeps working with known keys while the realm is away", function* () {
+    const { realm, says, seen, ready } = yield* setUp(publishing("realm"))
+    equal(yield* says(tokenOf("realm")), "accepted")
+    realm.answer = AWAY
+    yield* TestClock.adjust(`${REFRESH_S} seconds`)
+    yield* until(() => seen.length === 2)
+    equal(yield* says(tokenOf("realm", "realm", { jti: "never seen" })), "accepted")
+    equal(yield* ready, "ready")
+    equal(yield* says(tokenOf("other")), "signature")
+  })
+
+  effectTest("a caller who gives up does not take along those who wait for the same fetch", function* () {
+    const { realm, says, seen } = yield* setUp(publishing("realm"))
+    yield* says(tokenOf("realm"))
+    realm.answer = undefined
+    const first = yield* Effect.forkChild(says(tokenOf("other")), { startImmediately: true })
+    yield* until(() => seen.length === 2)
+    const second = yield* Effect.forkChild(says(tokenOf("other")), { startImmediately: true })
+    realm.answer = publishing("other")
+    yield* Fiber.interrupt(first)
+    equal(yield* Fiber.join(second), "accepted")
+    equal(seen.length, 3)
+  })
+
+  effectTest("forgets no token when a refresh brings the same keys", function* () {
+    const { says, seen, verifier } = yield* setUp(publishing("realm"))
+    yield* says(tokenOf("realm"))
+    yield* TestClock.adjust(`${REFRESH_S} seconds`)
+    yield* until(() => seen.length === 2)
+    // A token of an unknown key waits for the fetch that is under way.
+    yield* says(tokenOf("other"))
+    const verdict = verifier.verify(tokenOf("realm"))
+    equal(Exit.isExit(verdict), true, "the token was checked again")
+    equal((yield* verdict).expiresAt, CLAIMS.exp)
+  })
+
+  effectTest("refuses a bad token without asking the realm", function* () {
+    const { says, seen } = yield* setUp(publishing("realm"))
+    yield* says(tokenOf("realm"))
+    const before = seen.length
+    equal(yield* says("not.a.token"), "malformed")
+    equal(yield* says(signToken({ alg: "none", kid: "made-up" }, CLAIMS)), "algorithm")
+    equal(seen.length, before)
+  })
 })

@@ -43,78 +43,64 @@ const fifty = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.all(Array(50).fill(effect) as ReadonlyArray<typeof effect>, { concurrency: "unbounded" })
 
 describe("requestToken", () => {
-  effectTest("asks nobody before the first call", () =>
-    Effect.gen(function* () {
-      equal((yield* setUp({ lifetimeS: 300 })).requests(), 0)
-    }),
-  )
+  effectTest("asks nobody before the first call", function* () {
+    equal((yield* setUp({ lifetimeS: 300 })).requests(), 0)
+  })
 
-  effectTest("gives the held token until shortly before its expiry", () =>
-    Effect.gen(function* () {
-      const { text, requests } = yield* setUp({ lifetimeS: 300 })
-      equal(yield* text, "token-1")
-      yield* TestClock.adjust(`${300 - RENEWAL_MARGIN_S - 1} seconds`)
-      equal(yield* text, "token-1")
-      equal(requests(), 1)
-      yield* TestClock.adjust("1 seconds")
-      equal(yield* text, "token-2")
-      equal(requests(), 2)
-    }),
-  )
+  effectTest("gives the held token until shortly before its expiry", function* () {
+    const { text, requests } = yield* setUp({ lifetimeS: 300 })
+    equal(yield* text, "token-1")
+    yield* TestClock.adjust(`${300 - RENEWAL_MARGIN_S - 1} seconds`)
+    equal(yield* text, "token-1")
+    equal(requests(), 1)
+    yield* TestClock.adjust("1 seconds")
+    equal(yield* text, "token-2")
+    equal(requests(), 2)
+  })
 
-  effectTest("holds a short-lived token for half its life", () =>
-    Effect.gen(function* () {
-      const { text } = yield* setUp({ lifetimeS: 20 })
-      yield* text
-      yield* TestClock.adjust("9 seconds")
-      equal(yield* text, "token-1")
-      yield* TestClock.adjust("1 seconds")
-      equal(yield* text, "token-2")
-    }),
-  )
+  effectTest("holds a short-lived token for half its life", function* () {
+    const { text } = yield* setUp({ lifetimeS: 20 })
+    yield* text
+    yield* TestClock.adjust("9 seconds")
+    equal(yield* text, "token-1")
+    yield* TestClock.adjust("1 seconds")
+    equal(yield* text, "token-2")
+  })
 
-  effectTest("does not hold a token that does not say when it expires", () =>
-    Effect.gen(function* () {
-      const { text } = yield* setUp({})
-      equal(yield* text, "token-1")
-      equal(yield* text, "token-2")
-    }),
-  )
+  effectTest("does not hold a token that does not say when it expires", function* () {
+    const { text } = yield* setUp({})
+    equal(yield* text, "token-1")
+    equal(yield* text, "token-2")
+  })
 
-  effectTest("makes one request of fifty concurrent calls", () =>
-    Effect.gen(function* () {
-      const { text, requests } = yield* setUp({ lifetimeS: 300, delayS: 2 })
-      const calls = yield* Effect.forkChild(fifty(text))
-      yield* TestClock.adjust("2 seconds")
-      deepEqual([...new Set(yield* Fiber.join(calls))], ["token-1"])
-      equal(requests(), 1)
-    }),
-  )
+  effectTest("makes one request of fifty concurrent calls", function* () {
+    const { text, requests } = yield* setUp({ lifetimeS: 300, delayS: 2 })
+    const calls = yield* Effect.forkChild(fifty(text))
+    yield* TestClock.adjust("2 seconds")
+    deepEqual([...new Set(yield* Fiber.join(calls))], ["token-1"])
+    equal(requests(), 1)
+  })
 
-  effectTest("shares a failure among concurrent calls, and asks again at the next", () =>
-    Effect.gen(function* () {
-      const { text, requests } = yield* setUp({ lifetimeS: 300, delayS: 2, failing: new Set([1]) })
-      const calls = yield* Effect.forkChild(fifty(Effect.flip(text)))
-      yield* TestClock.adjust("2 seconds")
-      deepEqual(new Set((yield* Fiber.join(calls)).map(({ kind }) => kind)), new Set(["unreachable"]))
-      equal(requests(), 1)
+  effectTest("shares a failure among concurrent calls, and asks again at the next", function* () {
+    const { text, requests } = yield* setUp({ lifetimeS: 300, delayS: 2, failing: new Set([1]) })
+    const calls = yield* Effect.forkChild(fifty(Effect.flip(text)))
+    yield* TestClock.adjust("2 seconds")
+    deepEqual(new Set((yield* Fiber.join(calls)).map(({ kind }) => kind)), new Set(["unreachable"]))
+    equal(requests(), 1)
 
-      const next = yield* Effect.forkChild(text)
-      yield* TestClock.adjust("2 seconds")
-      equal(yield* Fiber.join(next), "token-2")
-    }),
-  )
+    const next = yield* Effect.forkChild(text)
+    yield* TestClock.adjust("2 seconds")
+    equal(yield* Fiber.join(next), "token-2")
+  })
 
-  effectTest("a caller who gives up does not take the others along", () =>
-    Effect.gen(function* () {
-      const { text, requests } = yield* setUp({ lifetimeS: 300, delayS: 2 })
-      const first = yield* Effect.forkChild(text, { startImmediately: true })
-      const second = yield* Effect.forkChild(text, { startImmediately: true })
-      yield* TestClock.adjust("1 seconds")
-      yield* Fiber.interrupt(first)
-      yield* TestClock.adjust("1 seconds")
-      equal(yield* Fiber.join(second), "token-1")
-      equal(requests(), 1)
-    }),
-  )
+  effectTest("a caller who gives up does not take the others along", function* () {
+    const { text, requests } = yield* setUp({ lifetimeS: 300, delayS: 2 })
+    const first = yield* Effect.forkChild(text, { startImmediately: true })
+    const second = yield* Effect.forkChild(text, { startImmediately: true })
+    yield* TestClock.adjust("1 seconds")
+    yield* Fiber.interrupt(first)
+    yield* TestClock.adjust("1 seconds")
+    equal(yield* Fiber.join(second), "token-1")
+    equal(requests(), 1)
+  })
 })

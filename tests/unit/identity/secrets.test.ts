@@ -11,10 +11,8 @@ import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { effectTest } from "../../support/effect_test.ts"
 import { identityProvider } from "../../support/identity_provider.ts"
 import { type Answer, localServer } from "../../support/local_server.ts"
-import { bareOf, KEYS, tokenKit } from "../../support/tokens.ts"
+import { bareOf, KEYS, NOW, tokenKit } from "../../support/tokens.ts"
 
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
 const kit = tokenKit(NOW)
 const SECRET = "s3cr3t-0f-the-client"
 const ISSUED = "issued-t0ken-text"
@@ -57,43 +55,39 @@ const ANSWERS: ReadonlyArray<readonly [title: string, answer: Answer | undefined
 
 describe("secrets", () => {
   for (const [title, answer] of ANSWERS)
-    effectTest(`a token request that is ${title} shows no secret`, () =>
-      Effect.gen(function* () {
-        const provider = yield* identityProvider({ clients: new Map([["portolan", "another"]]), instead: () => answer })
-        const { exit, text } = yield* traces(
-          Effect.flatten(makeRequestToken).pipe(
-            Effect.provide(
-              issuerLayer({
-                authUrl: `${provider.url}/auth`,
-                realm: "demo realm",
-                clientId: "portolan",
-                clientSecret: Redacted.make(SECRET),
-              }),
-            ),
-          ),
-        )
-        equal(exit._tag, "Failure")
-        ok(text.includes("TokenRequestFailed"))
-        ok(provider.seen[0]?.body.includes(SECRET), "the secret was never sent, so nothing was proven")
-        hides(text, [SECRET, ISSUED])
-      }),
-    )
-
-  effectTest("an issued token shows itself to nobody who does not ask for its text", () =>
-    Effect.gen(function* () {
-      const provider = yield* localServer(() => ({ body: JSON.stringify({ access_token: ISSUED, expires_in: 60 }) }))
+    effectTest(`a token request that is ${title} shows no secret`, function* () {
+      const provider = yield* identityProvider({ clients: new Map([["portolan", "another"]]), instead: () => answer })
       const { exit, text } = yield* traces(
         Effect.flatten(makeRequestToken).pipe(
-          Effect.tap((token) => Effect.log("got", token)),
           Effect.provide(
-            issuerLayer({ authUrl: provider.url, realm: "demo", clientId: "x", clientSecret: Redacted.make(SECRET) }),
+            issuerLayer({
+              authUrl: `${provider.url}/auth`,
+              realm: "demo realm",
+              clientId: "portolan",
+              clientSecret: Redacted.make(SECRET),
+            }),
           ),
         ),
       )
-      equal(exit._tag, "Success")
+      equal(exit._tag, "Failure")
+      ok(text.includes("TokenRequestFailed"))
+      ok(provider.seen[0]?.body.includes(SECRET), "the secret was never sent, so nothing was proven")
       hides(text, [SECRET, ISSUED])
-    }),
-  )
+    })
+
+  effectTest("an issued token shows itself to nobody who does not ask for its text", function* () {
+    const provider = yield* localServer(() => ({ body: JSON.stringify({ access_token: ISSUED, expires_in: 60 }) }))
+    const { exit, text } = yield* traces(
+      Effect.flatten(makeRequestToken).pipe(
+        Effect.tap((token) => Effect.log("got", token)),
+        Effect.provide(
+          issuerLayer({ authUrl: provider.url, realm: "demo", clientId: "x", clientSecret: Redacted.make(SECRET) }),
+        ),
+      ),
+    )
+    equal(exit._tag, "Success")
+    hides(text, [SECRET, ISSUED])
+  })
 
   for (const [title, token] of [
     ["expired", kit.access({ exp: NOW - 1 })],
@@ -101,31 +95,27 @@ describe("secrets", () => {
     ["with a broken signature", `${kit.access().slice(0, -8)}AAAAAAAA`],
     ["that is malformed", `${kit.access()}=`],
   ] as const)
-    effectTest(`a refused token ${title} shows no part of itself`, () =>
-      Effect.gen(function* () {
-        const { exit, text } = yield* traces(
-          Effect.flatMap(TokenVerifier, (verifier) => authenticate(verifier, `Bearer ${token}`)).pipe(
-            Effect.provide(verifierLayer({ keys: bareOf(KEYS.realm().publicKey), issuer: kit.issuer }, () => NOW)),
-          ),
-        )
-        equal(exit._tag, "Failure")
-        ok(text.includes("Unauthenticated"))
-        hides(text, [token, ...token.split(".")])
-      }),
-    )
-
-  effectTest("a realm that is away shows neither the token nor the query of its address", () =>
-    Effect.gen(function* () {
-      const realm = yield* localServer(() => ({ status: 500, body: SECRET }))
+    effectTest(`a refused token ${title} shows no part of itself`, function* () {
       const { exit, text } = yield* traces(
-        Effect.gen(function* () {
-          const context = yield* Layer.build(verifierLayer({ jwksUrl: `${realm.url}/certs?key=${SECRET}` }))
-          return yield* Context.get(context, TokenVerifier).verify(kit.access())
-        }),
+        Effect.flatMap(TokenVerifier, (verifier) => authenticate(verifier, `Bearer ${token}`)).pipe(
+          Effect.provide(verifierLayer({ keys: bareOf(KEYS.realm().publicKey), issuer: kit.issuer }, () => NOW)),
+        ),
       )
       equal(exit._tag, "Failure")
-      ok(text.includes("KeysUnavailable") && realm.seen[0]?.path.includes(SECRET))
-      hides(text, [SECRET, kit.access()])
-    }),
-  )
+      ok(text.includes("Unauthenticated"))
+      hides(text, [token, ...token.split(".")])
+    })
+
+  effectTest("a realm that is away shows neither the token nor the query of its address", function* () {
+    const realm = yield* localServer(() => ({ status: 500, body: SECRET }))
+    const { exit, text } = yield* traces(
+      Effect.gen(function* () {
+        const context = yield* Layer.build(verifierLayer({ jwksUrl: `${realm.url}/certs?key=${SECRET}` }))
+        return yield* Context.get(context, TokenVerifier).verify(kit.access())
+      }),
+    )
+    equal(exit._tag, "Failure")
+    ok(text.includes("KeysUnavailable") && realm.seen[0]?.path.includes(SECRET))
+    hides(text, [SECRET, kit.access()])
+  })
 })

@@ -11,10 +11,7 @@ import { localServer } from "../../support/local_server.ts"
 import { SETUP_CASES } from "../../support/token_cases/setup.ts"
 import { TOKEN_CASES } from "../../support/token_cases/table.ts"
 import { defaultSetup, type TokenCase } from "../../support/token_cases/token_case.ts"
-import { tokenKit } from "../../support/tokens.ts"
-
-/** 2026-11-21T10:00:00Z, in seconds. */
-const NOW = 1_795_255_200
+import { NOW, tokenKit } from "../../support/tokens.ts"
 
 const kit = tokenKit(NOW)
 
@@ -39,33 +36,27 @@ const statusOf = Effect.fnUntraced(function* (each: TokenCase, jwksUrl: string, 
 
 describe("token check list", () => {
   for (const each of TOKEN_CASES)
-    effectTest(`${each.id} ${each.title} -> ${each.expect}`, () =>
-      Effect.gen(function* () {
-        const realm = yield* localServer(() => ({ body: JSON.stringify(each.published?.()) }))
-        const trap = yield* localServer(() => ({}))
-        equal(yield* statusOf(each, `${realm.url}/certs`, trap.url), each.expect)
-        equal(trap.seen.length, 0, "an address of the token was called")
-      }),
-    )
+    effectTest(`${each.id} ${each.title} -> ${each.expect}`, function* () {
+      const realm = yield* localServer(() => ({ body: JSON.stringify(each.published?.()) }))
+      const trap = yield* localServer(() => ({}))
+      equal(yield* statusOf(each, `${realm.url}/certs`, trap.url), each.expect)
+      equal(trap.seen.length, 0, "an address of the token was called")
+    })
 
   for (const { id, title, option, setup } of SETUP_CASES)
-    effectTest(`${id} setup with ${title} is refused`, () =>
-      Effect.gen(function* () {
-        const refusal = yield* Effect.flip(Effect.scoped(Layer.build(layer(setup()))))
-        equal(refusal._tag, "InvalidIdentitySetup")
-        equal(refusal.option, option)
-        for (const given of Object.values(setup()))
-          if (typeof given === "string" && given.trim().length > 3)
-            ok(!JSON.stringify([refusal, refusal.message, refusal.stack]).includes(given.trim().slice(0, 40)))
-      }),
-    )
+    effectTest(`${id} setup with ${title} is refused`, function* () {
+      const refusal = yield* Effect.flip(Effect.scoped(Layer.build(layer(setup()))))
+      equal(refusal._tag, "InvalidIdentitySetup")
+      equal(refusal.option, option)
+      for (const given of Object.values(setup()))
+        if (typeof given === "string" && given.trim().length > 3)
+          ok(!JSON.stringify([refusal, refusal.message, refusal.stack]).includes(given.trim().slice(0, 40)))
+    })
 
   for (const roles of [[], [""], ["admin", " "]])
-    effectTest(`J87 a route for the roles ${JSON.stringify(roles)} is a setup error`, () =>
-      Effect.gen(function* () {
-        equal((yield* Effect.flip(makeAccess({ roles }))).option, "roles")
-      }),
-    )
+    effectTest(`J87 a route for the roles ${JSON.stringify(roles)} is a setup error`, function* () {
+      equal((yield* Effect.flip(makeAccess({ roles }))).option, "roles")
+    })
 
   test("covers the whole list", () => {
     // J42, J80 and J93 are sequences of requests and have tests of their own.

@@ -22,29 +22,25 @@ const answer = (status: number, body: unknown) => ({
 })
 
 describe("the token request", () => {
-  effectTest("is a form of three fields to the realm's token address", () =>
-    Effect.gen(function* () {
-      const { method, url, query, headers, body, timeoutMs } = yield* tokenRequest(OPTIONS)
-      equal(timeoutMs, 10_000)
-      deepEqual(
-        [method, url, query],
-        ["POST", "http://localhost:8180/realms/demo/protocol/openid-connect/token", undefined],
-      )
-      deepEqual(headers, { "content-type": "application/x-www-form-urlencoded", accept: "application/json" })
-      equal(body, "grant_type=client_credentials&client_id=portolan-service&client_secret=a%26b%3Dc+d%2Be")
-    }),
-  )
+  effectTest("is a form of three fields to the realm's token address", function* () {
+    const { method, url, query, headers, body, timeoutMs } = yield* tokenRequest(OPTIONS)
+    equal(timeoutMs, 10_000)
+    deepEqual(
+      [method, url, query],
+      ["POST", "http://localhost:8180/realms/demo/protocol/openid-connect/token", undefined],
+    )
+    deepEqual(headers, { "content-type": "application/x-www-form-urlencoded", accept: "application/json" })
+    equal(body, "grant_type=client_credentials&client_id=portolan-service&client_secret=a%26b%3Dc+d%2Be")
+  })
 
   for (const [authUrl, realm, url] of [
     ["http://idp", "demo", "http://idp/realms/demo/protocol/openid-connect/token"],
     ["http://idp/auth//", "demo", "http://idp/auth/realms/demo/protocol/openid-connect/token"],
     ["https://idp:8443/", "a/../b?c", "https://idp:8443/realms/a%2F..%2Fb%3Fc/protocol/openid-connect/token"],
   ] as const)
-    effectTest(`goes to ${url}`, () =>
-      Effect.gen(function* () {
-        equal((yield* tokenRequest({ ...OPTIONS, authUrl, realm })).url, url)
-      }),
-    )
+    effectTest(`goes to ${url}`, function* () {
+      equal((yield* tokenRequest({ ...OPTIONS, authUrl, realm })).url, url)
+    })
 
   for (const [option, value] of [
     ["authUrl", ""],
@@ -59,28 +55,22 @@ describe("the token request", () => {
     ["clientId", " "],
     ["clientSecret", Redacted.make("")],
   ] as const)
-    effectTest(`cannot be made with ${option} ${JSON.stringify(value)}`, () =>
-      Effect.gen(function* () {
-        const refusal = yield* Effect.flip(tokenRequest({ ...OPTIONS, [option]: value }))
-        equal(refusal.option, option)
-      }),
-    )
+    effectTest(`cannot be made with ${option} ${JSON.stringify(value)}`, function* () {
+      const refusal = yield* Effect.flip(tokenRequest({ ...OPTIONS, [option]: value }))
+      equal(refusal.option, option)
+    })
 })
 
 describe("the answer to a token request", () => {
-  effectTest("counts the lifetime from when the request left", () =>
-    Effect.gen(function* () {
-      const token = yield* readToken(answer(200, { access_token: "t", token_type: "bearer", expires_in: 60 }), 1000)
-      deepEqual([Redacted.value(token.text), token.expiresAt], ["t", 1060])
-    }),
-  )
+  effectTest("counts the lifetime from when the request left", function* () {
+    const token = yield* readToken(answer(200, { access_token: "t", token_type: "bearer", expires_in: 60 }), 1000)
+    deepEqual([Redacted.value(token.text), token.expiresAt], ["t", 1060])
+  })
 
   for (const expires_in of [undefined, null, "60", 0, -1])
-    effectTest(`has no expiry with expires_in ${JSON.stringify(expires_in) ?? "missing"}`, () =>
-      Effect.gen(function* () {
-        equal((yield* readToken(answer(200, { access_token: "t", expires_in }), 1000)).expiresAt, undefined)
-      }),
-    )
+    effectTest(`has no expiry with expires_in ${JSON.stringify(expires_in) ?? "missing"}`, function* () {
+      equal((yield* readToken(answer(200, { access_token: "t", expires_in }), 1000)).expiresAt, undefined)
+    })
 
   for (const [status, body, expected] of [
     [200, "<html>", { kind: "malformed", status: 200 }],
@@ -99,12 +89,10 @@ describe("the answer to a token request", () => {
     [429, { error: "slow_down" }, { kind: "unreachable", status: 429 }],
     [503, "<html>", { kind: "unreachable", status: 503 }],
   ] as const)
-    effectTest(`${status} ${JSON.stringify(body)} is ${JSON.stringify(expected)}`, () =>
-      Effect.gen(function* () {
-        const { kind, status: got, error } = yield* Effect.flip(readToken(answer(status, body), 1000))
-        deepEqual({ kind, status: got, ...(error === undefined ? {} : { error }) }, expected)
-      }),
-    )
+    effectTest(`${status} ${JSON.stringify(body)} is ${JSON.stringify(expected)}`, function* () {
+      const { kind, status: got, error } = yield* Effect.flip(readToken(answer(status, body), 1000))
+      deepEqual({ kind, status: got, ...(error === undefined ? {} : { error }) }, expected)
+    })
 })
 
 describe("the identity provider", () => {
@@ -113,29 +101,23 @@ describe("the identity provider", () => {
     return yield* Effect.flip(requestToken)
   })
 
-  effectTest("that is not there is unreachable", () =>
-    Effect.gen(function* () {
-      const { url } = yield* Effect.scoped(localServer(() => ({})))
-      equal((yield* request(url)).kind, "unreachable")
-    }),
-  )
+  effectTest("that is not there is unreachable", function* () {
+    const { url } = yield* Effect.scoped(localServer(() => ({})))
+    equal((yield* request(url)).kind, "unreachable")
+  })
 
-  effectTest("that never answers times out", () =>
-    Effect.gen(function* () {
-      const { url } = yield* localServer(() => undefined)
-      const refusal = yield* Effect.forkChild(request(url, { timeoutMs: 3000 }), { startImmediately: true })
-      yield* TestClock.adjust("3 seconds")
-      equal((yield* Fiber.join(refusal)).kind, "timeout")
-    }),
-  )
+  effectTest("that never answers times out", function* () {
+    const { url } = yield* localServer(() => undefined)
+    const refusal = yield* Effect.forkChild(request(url, { timeoutMs: 3000 }), { startImmediately: true })
+    yield* TestClock.adjust("3 seconds")
+    equal((yield* Fiber.join(refusal)).kind, "timeout")
+  })
 
-  effectTest("that redirects gets the secret once and nobody else does", () =>
-    Effect.gen(function* () {
-      const elsewhere = yield* localServer(() => ({ body: '{"access_token":"t"}' }))
-      const redirecting: Answer = { status: 307, headers: { location: `${elsewhere.url}/token` } }
-      const { url, seen } = yield* localServer(() => redirecting)
-      equal((yield* request(url)).kind, "unreachable")
-      deepEqual([seen.length, elsewhere.seen.length], [1, 0])
-    }),
-  )
+  effectTest("that redirects gets the secret once and nobody else does", function* () {
+    const elsewhere = yield* localServer(() => ({ body: '{"access_token":"t"}' }))
+    const redirecting: Answer = { status: 307, headers: { location: `${elsewhere.url}/token` } }
+    const { url, seen } = yield* localServer(() => redirecting)
+    equal((yield* request(url)).kind, "unreachable")
+    deepEqual([seen.length, elsewhere.seen.length], [1, 0])
+  })
 })

@@ -8,7 +8,7 @@ import { planMedia } from "../../../application/media/plan.ts"
 import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import { DEFAULT_MEDIA_RULES, MediaPolicy, type MediaRules } from "../../../domain/media/policy.ts"
 import type { ModelCall } from "../../support/graph_model.ts"
-import { mediaTest } from "../../support/media_test.ts"
+import { mediaTest, mediaTestWith } from "../../support/media_test.ts"
 import { ACCOUNT, graphError, image, type MediaWorld, video } from "../../support/media_world.ts"
 
 const images = (count: number) => Array.from({ length: count }, (_, at) => image(at))
@@ -27,7 +27,7 @@ const withRules = (change: Partial<MediaRules>) =>
   Effect.provideService(MediaPolicy, { ...DEFAULT_MEDIA_RULES, ...change })
 
 describe("createCarouselFromItems()", () => {
-  mediaTest("78 gives units no text and no place, and the carousel both", {}, function* (world) {
+  mediaTest("78 gives units no text and no place, and the carousel both", function* (world) {
     const post = { caption: "trip", locationId: "7", items: [image(1), video(2), image(3)] }
     const result = yield* createCarouselFromItems(ACCOUNT, post)
     ok(result.state === "created")
@@ -48,40 +48,36 @@ describe("createCarouselFromItems()", () => {
     })
   })
 
-  mediaTest(
-    "73 keeps at most two in flight, and the units' order although answers come reversed",
-    {},
-    function* (world) {
-      let inFlight = 0
-      let most = 0
-      const graph = yield* MediaGraphPort
-      const lazy = Layer.succeed(MediaGraphPort, {
-        ...graph,
-        createContainer: (call) =>
-          Effect.gen(function* () {
-            most = Math.max(most, ++inFlight)
-            const n = call.container.kind === "image" ? Number(/(\d+)\.jpg/.exec(call.container.imageUrl)?.[1]) : 0
-            yield* Effect.sleep(10_000 - n * 1_000)
-            inFlight--
-            return yield* graph.createContainer(call)
-          }),
-      })
-      const result = yield* createCarouselFromItems(ACCOUNT, { items: images(5) }).pipe(
-        Effect.provide(lazy),
-        withRules({ childConcurrency: 2 }),
-      )
-      equal(most, 2)
-      ok(result.state === "created")
-      const children = world.model.containers.get(result.containerId)?.parameters["children"]?.split(",") ?? []
-      deepEqual(
-        children.map((id) => world.model.containers.get(id)?.parameters["image_url"]),
-        images(5).map(({ imageUrl }) => imageUrl),
-      )
-      ok(children.join() !== [...children].sort().join(), "the answers came in another order")
-    },
-  )
+  mediaTest("73 keeps at most two in flight, and the units' order although answers come reversed", function* (world) {
+    let inFlight = 0
+    let most = 0
+    const graph = yield* MediaGraphPort
+    const lazy = Layer.succeed(MediaGraphPort, {
+      ...graph,
+      createContainer: (call) =>
+        Effect.gen(function* () {
+          most = Math.max(most, ++inFlight)
+          const n = call.container.kind === "image" ? Number(/(\d+)\.jpg/.exec(call.container.imageUrl)?.[1]) : 0
+          yield* Effect.sleep(10_000 - n * 1_000)
+          inFlight--
+          return yield* graph.createContainer(call)
+        }),
+    })
+    const result = yield* createCarouselFromItems(ACCOUNT, { items: images(5) }).pipe(
+      Effect.provide(lazy),
+      withRules({ childConcurrency: 2 }),
+    )
+    equal(most, 2)
+    ok(result.state === "created")
+    const children = world.model.containers.get(result.containerId)?.parameters["children"]?.split(",") ?? []
+    deepEqual(
+      children.map((id) => world.model.containers.get(id)?.parameters["image_url"]),
+      images(5).map(({ imageUrl }) => imageUrl),
+    )
+    ok(children.join() !== [...children].sort().join(), "the answers came in another order")
+  })
 
-  mediaTest("74 reports a failed unit with the ids of the others, and makes no parent", {}, function* (world) {
+  mediaTest("74 reports a failed unit with the ids of the others, and makes no parent", function* (world) {
     meet(world, 2, graphError(400, 36003, 2207009))
     const error = yield* Effect.flip(createCarouselFromItems(ACCOUNT, { items: images(5) }))
     ok(error._tag === "CarouselIncomplete")
@@ -106,7 +102,7 @@ describe("createCarouselFromItems()", () => {
     equal(world.calls("create") - before, 2, "one unit and the parent")
   })
 
-  mediaTest("75 sends nothing when the last unit is invalid", {}, function* (world) {
+  mediaTest("75 sends nothing when the last unit is invalid", function* (world) {
     const items = [...images(4), { kind: "image", imageUrl: "http://a.example/x" }]
     equal((yield* Effect.flip(createCarouselFromItems(ACCOUNT, { items })))._tag, "InvalidMedia")
     equal((yield* Effect.flip(createCarouselFromItems("../1", { items: images(2) })))._tag, "InvalidMedia")
@@ -118,7 +114,7 @@ describe("createCarouselFromItems()", () => {
     ["a refused token", graphError(400, 190, 463)],
     ["a block", graphError(400, 368)],
   ] as const) {
-    mediaTest(`76 starts no further unit after ${name}`, {}, function* (world) {
+    mediaTest(`76 starts no further unit after ${name}`, function* (world) {
       meet(world, 1, answer)
       const error = yield* createCarouselFromItems(ACCOUNT, { items: images(6) }).pipe(
         Effect.flip,
@@ -130,7 +126,7 @@ describe("createCarouselFromItems()", () => {
     })
   }
 
-  mediaTest("77 makes the parent only when the videos are ready", { processingMs: 40_000 }, function* (world) {
+  mediaTestWith({ processingMs: 40_000 }, "77 makes the parent only when the videos are ready", function* (world) {
     const result = yield* createCarouselFromItems(ACCOUNT, { items: [image(1), video(2)] })
     equal(result.state, "created")
     const at = world.model.calls.find(isParent)?.atMs ?? 0
@@ -141,7 +137,7 @@ describe("createCarouselFromItems()", () => {
     equal(parents(world), 1)
   })
 
-  mediaTest("77 names a video whose processing failed", { processingMs: 0 }, function* (world) {
+  mediaTestWith({ processingMs: 0 }, "77 names a video whose processing failed", function* (world) {
     world.model.setFault(({ operation, subject }) => {
       if (operation === "status")
         world.model.force(subject, { status_code: "ERROR", status: "Error: error code 2207082" })
@@ -160,25 +156,21 @@ describe("createCarouselFromItems()", () => {
     equal(parents(world), 0)
   })
 
-  mediaTest(
-    "gives the units back when the time is up, and takes them again",
-    { processingMs: 3_600_000 },
-    function* (world) {
-      const result = yield* createCarouselFromItems(ACCOUNT, { items: [image(1), video(2)] })
-      equal(result.state, "still-processing")
-      deepEqual(
-        result.items.map(({ index }) => index),
-        [0, 1],
-      )
-      equal(parents(world), 0)
-      yield* Effect.sleep("1 hour")
-      const items = result.items.map(({ containerId }) => ({ kind: "existing", containerId }))
-      equal((yield* createCarouselFromItems(ACCOUNT, { items })).state, "created")
-      equal(world.model.containers.size, 3)
-    },
-  )
+  mediaTestWith({ processingMs: 3_600_000 }, "gives units back when time is up, and takes them", function* (world) {
+    const result = yield* createCarouselFromItems(ACCOUNT, { items: [image(1), video(2)] })
+    equal(result.state, "still-processing")
+    deepEqual(
+      result.items.map(({ index }) => index),
+      [0, 1],
+    )
+    equal(parents(world), 0)
+    yield* Effect.sleep("1 hour")
+    const items = result.items.map(({ containerId }) => ({ kind: "existing", containerId }))
+    equal((yield* createCarouselFromItems(ACCOUNT, { items })).state, "created")
+    equal(world.model.containers.size, 3)
+  })
 
-  mediaTest("planMedia() names the containers of a carousel and asks the graph nothing", {}, function* (world) {
+  mediaTest("planMedia() names the containers of a carousel and asks the graph nothing", function* (world) {
     const items = [image(1), video(2), { kind: "existing", containerId: "7" }]
     const { creations, warnings } = yield* planMedia(ACCOUNT, { kind: "carousel", caption: "c", items })
     deepEqual(creations, [
@@ -196,7 +188,7 @@ describe("createCarouselFromItems()", () => {
     equal(world.calls(), 0)
   })
 
-  mediaTest("createCarousel() takes ids that exist", {}, function* (world) {
+  mediaTest("createCarousel() takes ids that exist", function* (world) {
     const items = yield* createCarouselFromItems(ACCOUNT, { items: images(2) })
     const children = items.items.map(({ containerId }) => containerId)
     equal((yield* createCarousel(ACCOUNT, { children })).kind, "carousel")

@@ -9,7 +9,7 @@ import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import type { Fault, ModelAnswer } from "../../support/graph_model.ts"
-import { mediaTest } from "../../support/media_test.ts"
+import { mediaTest, mediaTestWith } from "../../support/media_test.ts"
 import {
   ACCOUNT,
   CAROUSEL,
@@ -35,7 +35,7 @@ const sends = (world: MediaWorld): ReadonlyArray<string> =>
     .map(({ parameters }) => parameters["creation_id"] ?? "")
 
 describe("publish()", () => {
-  mediaTest("81 publishes, and says the same ever after without a call", {}, function* (world) {
+  mediaTest("81 publishes, and says the same ever after without a call", function* (world) {
     const call = yield* ready
     const result = yield* publish(call)
     ok(result.state === "published")
@@ -46,7 +46,7 @@ describe("publish()", () => {
     equal(world.model.posts.length, 1)
   })
 
-  mediaTest("81 after 9007 waits and publishes the same container", { processingMs: 0 }, function* (world) {
+  mediaTestWith({ processingMs: 0 }, "81 after 9007 waits and publishes the same container", function* (world) {
     const call = yield* ready
     publishFaults(world, answered(graphError(400, 9007, 2207027)))
     equal((yield* publish(call)).state, "published")
@@ -60,7 +60,7 @@ describe("publish()", () => {
     ["an answer cut off", answered({ status: 200, body: '{"id":"178' }, true)],
     ["60 a block that was none", answered(graphError(400, 4, 2207051), true)],
   ] as const) {
-    mediaTest(`82 ${name}, and the post is there: success after one call`, {}, function* (world) {
+    mediaTest(`82 ${name}, and the post is there: success after one call`, function* (world) {
       const call = yield* ready
       publishFaults(world, fault)
       deepEqual(yield* publish(call), { state: "published", containerId: call.containerId, mediaId: undefined })
@@ -69,7 +69,7 @@ describe("publish()", () => {
     })
   }
 
-  mediaTest("83 a lost call is made once more, for the same container, after the whole grace", {}, function* (world) {
+  mediaTest("83 a lost call is made once more, for the same container, after the whole grace", function* (world) {
     const call = yield* ready
     publishFaults(world, { kind: "lose-request" })
     ok((yield* publish(call)).state === "published")
@@ -79,7 +79,7 @@ describe("publish()", () => {
     equal(world.model.posts.length, 1)
   })
 
-  mediaTest("83 runs that are cut short add up: the grace goes on from one to the next", {}, function* (world) {
+  mediaTest("83 runs that are cut short add up: the grace goes on from one to the next", function* (world) {
     const call = yield* ready
     publishFaults(world, { kind: "lose-request" })
     let runs = 0
@@ -92,33 +92,29 @@ describe("publish()", () => {
     equal(world.model.posts.length, 1)
   })
 
-  mediaTest(
-    "84 nobody tells: outcome unknown, and a second run asks again and does not publish",
-    {},
-    function* (world) {
-      const call = yield* ready
-      let sent = false
-      world.model.setFault(({ operation }) => {
-        if (operation === "publish") {
-          sent = true
-          return { kind: "lose-answer" }
-        }
-        return sent && operation === "status" ? answered(graphError(400, 100, 33)) : undefined
-      })
-      for (let run = 0; run < 2; run++) {
-        const error = yield* Effect.flip(publish(call))
-        ok(error._tag === "OutcomeUnknown")
-        equal(error.seen, "unreadable")
-        equal(sends(world).length, 1)
+  mediaTest("84 nobody tells: outcome unknown, and a second run asks again and does not publish", function* (world) {
+    const call = yield* ready
+    let sent = false
+    world.model.setFault(({ operation }) => {
+      if (operation === "publish") {
+        sent = true
+        return { kind: "lose-answer" }
       }
-      world.model.setFault(() => undefined)
-      equal((yield* publish(call)).state, "published")
+      return sent && operation === "status" ? answered(graphError(400, 100, 33)) : undefined
+    })
+    for (let run = 0; run < 2; run++) {
+      const error = yield* Effect.flip(publish(call))
+      ok(error._tag === "OutcomeUnknown")
+      equal(error.seen, "unreadable")
       equal(sends(world).length, 1)
-      equal(world.model.posts.length, 1)
-    },
-  )
+    }
+    world.model.setFault(() => undefined)
+    equal((yield* publish(call)).state, "published")
+    equal(sends(world).length, 1)
+    equal(world.model.posts.length, 1)
+  })
 
-  mediaTest("60 a block that was one: one call, unknown, never a second", {}, function* (world) {
+  mediaTest("60 a block that was one: one call, unknown, never a second", function* (world) {
     const call = yield* ready
     publishFaults(world, answered(graphError(400, 4, 2207051)))
     for (let run = 0; run < 2; run++) equal((yield* Effect.flip(publish(call)))._tag, "OutcomeUnknown")
@@ -133,7 +129,7 @@ describe("publish()", () => {
     [100, 2207089, "GRAPH_INVALID_INPUT"],
     [368, undefined, "GRAPH_BLOCKED"],
   ] as const) {
-    mediaTest(`a refusal ${code}/${subcode} is said, and the container stays usable`, {}, function* (world) {
+    mediaTest(`a refusal ${code}/${subcode} is said, and the container stays usable`, function* (world) {
       const call = yield* ready
       publishFaults(world, answered(graphError(400, code, subcode)))
       const failure = yield* Effect.flip(publish(call))
@@ -145,7 +141,7 @@ describe("publish()", () => {
     })
   }
 
-  mediaTest("a rate limit is waited for, the container looked at again", {}, function* (world) {
+  mediaTest("a rate limit is waited for, the container looked at again", function* (world) {
     const call = yield* ready
     publishFaults(world, answered({ ...graphError(400, 4), headers: { "retry-after": "90" } }))
     const startedAt = yield* Clock.currentTimeMillis
@@ -154,47 +150,43 @@ describe("publish()", () => {
     deepEqual(sends(world), [call.containerId, call.containerId])
   })
 
-  mediaTest("W9 what is still processing is a value, and no call", { processingMs: 3_600_000 }, function* (world) {
+  mediaTestWith({ processingMs: 3_600_000 }, "W9 what is still processing is a value, and no call", function* (world) {
     const { containerId } = yield* createReel(ACCOUNT, { videoUrl: REEL.videoUrl })
     const result = yield* publish({ accountId: ACCOUNT, containerId }, { waiting: { budgetMs: 0 } })
     deepEqual(result, { state: "still-processing", containerId })
     equal(sends(world).length, 0)
   })
 
-  mediaTest(
-    "87 a video alone is refused here; forced, the platform's refusal is told",
-    { processingMs: 0 },
-    function* (world) {
-      const { containerId, warnings } = yield* createVideo(ACCOUNT, { videoUrl: REEL.videoUrl })
-      deepEqual(
-        warnings.map(({ rule }) => rule),
-        ["standalone-video"],
-      )
-      const calls = world.calls()
-      const call = { accountId: ACCOUNT, containerId, kind: "video" } as const
-      equal((yield* Effect.flip(publish(call)))._tag, "InvalidMedia")
-      equal((yield* Effect.flip(post("k", { kind: "video", videoUrl: REEL.videoUrl })))._tag, "InvalidMedia")
-      equal(world.calls(), calls)
-      const failure = yield* Effect.flip(publish(call, { force: true }))
-      ok(failure instanceof GraphFailure)
-      equal(failure.subcode, 2207089)
-    },
-  )
+  mediaTestWith({ processingMs: 0 }, "87 a video alone is refused here; forced, by the platform", function* (world) {
+    const { containerId, warnings } = yield* createVideo(ACCOUNT, { videoUrl: REEL.videoUrl })
+    deepEqual(
+      warnings.map(({ rule }) => rule),
+      ["standalone-video"],
+    )
+    const calls = world.calls()
+    const call = { accountId: ACCOUNT, containerId, kind: "video" } as const
+    equal((yield* Effect.flip(publish(call)))._tag, "InvalidMedia")
+    equal((yield* Effect.flip(post("k", { kind: "video", videoUrl: REEL.videoUrl })))._tag, "InvalidMedia")
+    equal(world.calls(), calls)
+    const failure = yield* Effect.flip(publish(call, { force: true }))
+    ok(failure instanceof GraphFailure)
+    equal(failure.subcode, 2207089)
+  })
 
-  mediaTest("88 a quota used up is refused before the call", { quotaTotal: 0 }, function* (world) {
+  mediaTestWith({ quotaTotal: 0 }, "88 a quota used up is refused before the call", function* (world) {
     const error = yield* Effect.flip(publish(yield* ready))
     ok(error._tag === "QuotaExhausted")
     deepEqual([error.used, error.total, error.retryAfterMs], [0, 0, 3_600_000])
     equal(sends(world).length, 0)
   })
 
-  mediaTest("88 a quota that cannot be read is no reason to stop", {}, function* (world) {
+  mediaTest("88 a quota that cannot be read is no reason to stop", function* (world) {
     failFirst(world.model, "limit", 9, unavailable)
     equal((yield* publish(yield* ready)).state, "published")
     equal(world.calls("limit"), 1)
   })
 
-  mediaTest("sends nothing when the journal cannot be written", {}, function* (world) {
+  mediaTest("sends nothing when the journal cannot be written", function* (world) {
     const call = yield* ready
     const unavailableStore = new StoreUnavailable({
       store: { user: "-", host: "file", database: "x" },
@@ -206,30 +198,26 @@ describe("publish()", () => {
     equal(sends(world).length, 0)
   })
 
-  mediaTest(
-    "says published when only the record of it could not be written, and finds it again",
-    {},
-    function* (world) {
-      const call = yield* ready
-      const journal = yield* PublishJournal
-      const failing = Layer.succeed(PublishJournal, {
-        ...journal,
-        put: (entry, version) =>
-          world.model.posts.length > 0
-            ? Effect.fail(new StoreUnavailable({ store: { user: "-", host: "-", database: "-" }, reason: "full" }))
-            : journal.put(entry, version),
-      })
-      // The failure to record is logged as an error, which is not this test's to show.
-      const result = yield* publish(call).pipe(Effect.provide(failing), Effect.provide(Logger.layer([])))
-      ok(result.state === "published" && result.mediaId !== undefined)
-      equal((yield* publish(call)).state, "published")
-      equal(world.model.posts.length, 1)
-    },
-  )
+  mediaTest("says published when only the record of it could not be written, and finds it again", function* (world) {
+    const call = yield* ready
+    const journal = yield* PublishJournal
+    const failing = Layer.succeed(PublishJournal, {
+      ...journal,
+      put: (entry, version) =>
+        world.model.posts.length > 0
+          ? Effect.fail(new StoreUnavailable({ store: { user: "-", host: "-", database: "-" }, reason: "full" }))
+          : journal.put(entry, version),
+    })
+    // The failure to record is logged as an error, which is not this test's to show.
+    const result = yield* publish(call).pipe(Effect.provide(failing), Effect.provide(Logger.layer([])))
+    ok(result.state === "published" && result.mediaId !== undefined)
+    equal((yield* publish(call)).state, "published")
+    equal(world.model.posts.length, 1)
+  })
 })
 
 describe("publishPost()", () => {
-  mediaTest("86 two at once with one key: one call, the same answer", {}, function* (world) {
+  mediaTest("86 two at once with one key: one call, the same answer", function* (world) {
     const results = yield* Effect.all([post("k"), post("k"), post("k")], { concurrency: "unbounded" })
     equal(sends(world).length, 1)
     equal(new Set(results.map((each) => each.state === "published" && each.mediaId)).size, 1)
@@ -238,7 +226,7 @@ describe("publishPost()", () => {
     equal(world.model.posts.length, 2)
   })
 
-  mediaTest("86 whoever will not wait is told that another run is at it", { processingMs: 60_000 }, function* (world) {
+  mediaTestWith({ processingMs: 60_000 }, "86 whoever will not wait is told of the other run", function* (world) {
     const first = yield* Effect.forkChild(post("k"))
     yield* Effect.sleep("10 seconds")
     const calls = world.calls()
@@ -250,21 +238,17 @@ describe("publishPost()", () => {
     equal((yield* Fiber.join(first)).state, "published")
   })
 
-  mediaTest(
-    "W13 an interrupted run lets go at once, and the next one goes on with its container",
-    { processingMs: 60_000 },
-    function* (world) {
-      const first = yield* Effect.forkChild(post("k"))
-      yield* Effect.sleep("10 seconds")
-      yield* Fiber.interrupt(first)
-      const startedAt = yield* Clock.currentTimeMillis
-      equal((yield* post("k")).state, "published")
-      ok((yield* Clock.currentTimeMillis) - startedAt < 120_000)
-      equal(world.model.containers.size, 1)
-    },
-  )
+  mediaTestWith({ processingMs: 60_000 }, "W13 an interrupted run lets go, and the next goes on", function* (world) {
+    const first = yield* Effect.forkChild(post("k"))
+    yield* Effect.sleep("10 seconds")
+    yield* Fiber.interrupt(first)
+    const startedAt = yield* Clock.currentTimeMillis
+    equal((yield* post("k")).state, "published")
+    ok((yield* Clock.currentTimeMillis) - startedAt < 120_000)
+    equal(world.model.containers.size, 1)
+  })
 
-  mediaTest("74 the second run of a carousel creates only what is missing", {}, function* (world) {
+  mediaTest("74 the second run of a carousel creates only what is missing", function* (world) {
     const carousel = { kind: "carousel", ...CAROUSEL, items: [1, 2, 3, 4, 5].map(image) }
     world.model.setFault(({ parameters }) =>
       parameters["image_url"]?.endsWith("/3.jpg") ? answered(graphError(400, 36003, 2207009)) : undefined,
@@ -282,7 +266,7 @@ describe("publishPost()", () => {
     return Effect.flip(post("k"))
   }
 
-  mediaTest("89 a container with less than an hour to live is made anew", {}, function* (world) {
+  mediaTest("89 a container with less than an hour to live is made anew", function* (world) {
     yield* stuck(world)
     yield* Effect.sleep("22 hours")
     yield* stuck(world)
@@ -293,7 +277,7 @@ describe("publishPost()", () => {
     equal(world.model.containers.size, 2)
   })
 
-  mediaTest("89 another caption asks for another container, another signature does not", {}, function* (world) {
+  mediaTest("89 another caption asks for another container, another signature does not", function* (world) {
     const file = (signature: string) => ({ ...REEL, videoUrl: `${REEL.videoUrl}?X-Amz-Signature=${signature}` })
     publishFaults(world, answered(graphError(400, 10)), answered(graphError(400, 10)))
     yield* Effect.flip(post("k", file("a")))
@@ -304,7 +288,7 @@ describe("publishPost()", () => {
     equal(world.model.containers.get(world.model.posts[0]?.containerId ?? "")?.parameters["caption"], "edited")
   })
 
-  mediaTest("a container the platform gave up is made anew once", {}, function* (world) {
+  mediaTest("a container the platform gave up is made anew once", function* (world) {
     let first = true
     world.model.setFault(({ operation, subject }) => {
       if (operation === "status" && first)
@@ -317,32 +301,24 @@ describe("publishPost()", () => {
     equal(world.model.posts.length, 1)
   })
 
-  mediaTest(
-    "a container that is gone after a lost call is not made anew: that call may have used it up",
-    { publishedLagMs: 200_000 },
-    function* (world) {
-      publishFaults(world, { kind: "lose-answer" })
-      equal((yield* post("k")).state, "published")
-      ok(sends(world).length >= 2)
-      equal(world.model.containers.size, 1)
-      equal(world.model.posts.length, 1)
-    },
-  )
+  mediaTestWith({ publishedLagMs: 200_000 }, "a container gone after a lost call is not made anew", function* (world) {
+    publishFaults(world, { kind: "lose-answer" })
+    equal((yield* post("k")).state, "published")
+    ok(sends(world).length >= 2)
+    equal(world.model.containers.size, 1)
+    equal(world.model.posts.length, 1)
+  })
 
-  mediaTest(
-    "refuses what cannot be a key or a post, and a key of another account; nothing is sent",
-    {},
-    function* (world) {
-      for (const key of ["", "a b", "ä", "x".repeat(201), undefined, 7])
-        equal((yield* Effect.flip(publishPost({ key, accountId: ACCOUNT, post: REEL })))._tag, "InvalidMedia")
-      for (const wrong of [null, [], {}, { kind: "carousel" }, { kind: "image", ...IMAGE, isCarouselItem: true }])
-        equal((yield* Effect.flip(publishPost({ key: "k", accountId: ACCOUNT, post: wrong })))._tag, "InvalidMedia")
-      equal(world.calls(), 0)
-      yield* post("k")
-      const calls = world.calls()
-      const exit = yield* Effect.exit(publishPost({ key: "k", accountId: "42", post: REEL }))
-      ok(Exit.isFailure(exit))
-      equal(world.calls(), calls)
-    },
-  )
+  mediaTest("refuses what cannot be a key or a post, and a key of another account; nothing is sent", function* (world) {
+    for (const key of ["", "a b", "ä", "x".repeat(201), undefined, 7])
+      equal((yield* Effect.flip(publishPost({ key, accountId: ACCOUNT, post: REEL })))._tag, "InvalidMedia")
+    for (const wrong of [null, [], {}, { kind: "carousel" }, { kind: "image", ...IMAGE, isCarouselItem: true }])
+      equal((yield* Effect.flip(publishPost({ key: "k", accountId: ACCOUNT, post: wrong })))._tag, "InvalidMedia")
+    equal(world.calls(), 0)
+    yield* post("k")
+    const calls = world.calls()
+    const exit = yield* Effect.exit(publishPost({ key: "k", accountId: "42", post: REEL }))
+    ok(Exit.isFailure(exit))
+    equal(world.calls(), calls)
+  })
 })

@@ -104,59 +104,46 @@ const warnings = (input: unknown, change: Partial<MediaRules> = {}) =>
 
 describe("checkContainer()", () => {
   for (const [name, input, pointer, rule] of REFUSED)
-    effectTest(`refuses ${name}`, () =>
-      Effect.gen(function* () {
-        const { issues } = yield* refusal(input)
-        equal(issues.length, 1, JSON.stringify(issues))
-        equal(issues[0]?.pointer, pointer)
-        if (rule !== "*") equal(issues[0]?.rule, rule)
-      }),
-    )
+    effectTest(`refuses ${name}`, function* () {
+      const { issues } = yield* refusal(input)
+      equal(issues.length, 1, JSON.stringify(issues))
+      equal(issues[0]?.pointer, pointer)
+      if (rule !== "*") equal(issues[0]?.rule, rule)
+    })
 
-  effectTest("names every broken field at once, and no value", () =>
-    Effect.gen(function* () {
-      const input = { ...image, caption: 7, locationId: "s3cret!", userTags: [{ username: "no no", x: 2, y: 2 }] }
-      const error = yield* refusal(input)
-      deepEqual(error.issues.map(({ pointer }) => pointer).sort(), [
-        "/caption",
-        "/locationId",
-        "/userTags/0/username",
-        "/userTags/0/x",
-        "/userTags/0/y",
-      ])
-      doesNotMatch(error.message, /s3cret|no no/)
-    }),
-  )
+  effectTest("names every broken field at once, and no value", function* () {
+    const input = { ...image, caption: 7, locationId: "s3cret!", userTags: [{ username: "no no", x: 2, y: 2 }] }
+    const error = yield* refusal(input)
+    deepEqual(error.issues.map(({ pointer }) => pointer).sort(), [
+      "/caption",
+      "/locationId",
+      "/userTags/0/username",
+      "/userTags/0/x",
+      "/userTags/0/y",
+    ])
+    doesNotMatch(error.message, /s3cret|no no/)
+  })
 
-  effectTest("30 never shows user info, query or fragment of an address", () =>
-    Effect.gen(function* () {
-      for (const url of [
-        "https://u:p4ss@cdn.example.com/a?sig=S3CR3T#S3CR3T",
-        "https://cdn.example.com/å?sig=S3CR3T",
-        "http://u:p4ss@cdn.example.com/a?sig=S3CR3T",
-        "ftp://u:p4ss@cdn.example.com/?sig=S3CR3T",
-      ])
-        doesNotMatch((yield* refusal({ ...image, imageUrl: url })).message, /p4ss|S3CR3T/)
-    }),
-  )
+  effectTest("30 never shows user info, query or fragment of an address", function* () {
+    for (const url of [
+      "https://u:p4ss@cdn.example.com/a?sig=S3CR3T#S3CR3T",
+      "https://cdn.example.com/å?sig=S3CR3T",
+      "http://u:p4ss@cdn.example.com/a?sig=S3CR3T",
+      "ftp://u:p4ss@cdn.example.com/?sig=S3CR3T",
+    ])
+      doesNotMatch((yield* refusal({ ...image, imageUrl: url })).message, /p4ss|S3CR3T/)
+  })
 
-  effectTest("31 shows the form a foreign address should have", () =>
-    Effect.gen(function* () {
-      const error = yield* refusal({ ...image, imageUrl: "https://cdn.example.com/å b.jpg?sig=x" })
-      ok(error.message.endsWith("https://cdn.example.com/%C3%A5%20b.jpg"))
-    }),
-  )
+  effectTest("31 shows the form a foreign address should have", function* () {
+    const error = yield* refusal({ ...image, imageUrl: "https://cdn.example.com/å b.jpg?sig=x" })
+    ok(error.message.endsWith("https://cdn.example.com/%C3%A5%20b.jpg"))
+  })
 
-  effectTest("28 accepts http when the policy does", () =>
-    Effect.gen(function* () {
-      const input = { ...image, imageUrl: "http://cdn.example.com/a.jpg" }
-      equal((yield* checkContainer(input, rules({ allowHttpMedia: true }), NOW)).value, input)
-      equal(
-        (yield* refusal({ ...image, imageUrl: "ftp://x/a" }, { allowHttpMedia: true })).issues[0]?.rule,
-        "url-scheme",
-      )
-    }),
-  )
+  effectTest("28 accepts http when the policy does", function* () {
+    const input = { ...image, imageUrl: "http://cdn.example.com/a.jpg" }
+    equal((yield* checkContainer(input, rules({ allowHttpMedia: true }), NOW)).value, input)
+    equal((yield* refusal({ ...image, imageUrl: "ftp://x/a" }, { allowHttpMedia: true })).issues[0]?.rule, "url-scheme")
+  })
 
   const DOUBTFUL: ReadonlyArray<readonly [name: string, input: object, rule: string]> = [
     ["24 a child twice", { kind: "carousel", children: ["1", "1"] }, "children-repeated"],
@@ -179,82 +166,66 @@ describe("checkContainer()", () => {
   ]
 
   for (const [name, input, rule] of DOUBTFUL)
-    effectTest(`warns about ${name}, and refuses it when strict`, () =>
-      Effect.gen(function* () {
-        deepEqual(yield* warnings(input), [rule])
-        equal((yield* refusal(input, { strict: true })).issues[0]?.rule, rule)
-      }),
-    )
+    effectTest(`warns about ${name}, and refuses it when strict`, function* () {
+      deepEqual(yield* warnings(input), [rule])
+      equal((yield* refusal(input, { strict: true })).issues[0]?.rule, rule)
+    })
 
-  effectTest("33 counts no hashtag inside a word, and no e-mail address", () =>
-    Effect.gen(function* () {
-      deepEqual(yield* warnings({ ...image, caption: `${repeat("a#b", 40)} ${repeat("a@b.de", 40)}` }), [])
-      deepEqual(yield* warnings({ ...image, caption: `${repeat("#a", 30)} ${repeat("@b", 20)}` }), [])
-    }),
-  )
+  effectTest("33 counts no hashtag inside a word, and no e-mail address", function* () {
+    deepEqual(yield* warnings({ ...image, caption: `${repeat("a#b", 40)} ${repeat("a@b.de", 40)}` }), [])
+    deepEqual(yield* warnings({ ...image, caption: `${repeat("#a", 30)} ${repeat("@b", 20)}` }), [])
+  })
 
-  effectTest("says nothing about a plain picture, a long signature and an item", () =>
-    Effect.gen(function* () {
-      deepEqual(yield* warnings(image), [])
-      deepEqual(yield* warnings({ ...image, imageUrl: `${imageUrl}?X-Amz-Expires=86400` }), [])
-      deepEqual(yield* warnings({ ...video, isCarouselItem: true }), [])
-    }),
-  )
+  effectTest("says nothing about a plain picture, a long signature and an item", function* () {
+    deepEqual(yield* warnings(image), [])
+    deepEqual(yield* warnings({ ...image, imageUrl: `${imageUrl}?X-Amz-Expires=86400` }), [])
+    deepEqual(yield* warnings({ ...video, isCarouselItem: true }), [])
+  })
 
-  effectTest("takes its limits from the policy", () =>
-    Effect.gen(function* () {
-      const limits = { ...DEFAULT_MEDIA_RULES.limits, childrenMax: 20, captionMax: 3 }
-      yield* checkContainer({ kind: "carousel", children: ids(20) }, rules({ limits }), NOW)
-      equal((yield* refusal({ ...image, caption: "four" }, { limits })).issues[0]?.rule, "caption-length")
-    }),
-  )
+  effectTest("takes its limits from the policy", function* () {
+    const limits = { ...DEFAULT_MEDIA_RULES.limits, childrenMax: 20, captionMax: 3 }
+    yield* checkContainer({ kind: "carousel", children: ids(20) }, rules({ limits }), NOW)
+    equal((yield* refusal({ ...image, caption: "four" }, { limits })).issues[0]?.rule, "caption-length")
+  })
 })
 
 describe("checkCarouselPost()", () => {
   const check = (input: unknown) => checkCarouselPost(input, DEFAULT_MEDIA_RULES, NOW)
 
-  effectTest("19 names the index of a reel", () =>
-    Effect.gen(function* () {
-      const { issues } = yield* Effect.flip(check({ items: [image, reel, video] }))
-      deepEqual(
-        issues.map(({ pointer, rule }) => [pointer, rule]),
-        [["/items/1/kind", "reel-in-carousel"]],
-      )
-    }),
-  )
+  effectTest("19 names the index of a reel", function* () {
+    const { issues } = yield* Effect.flip(check({ items: [image, reel, video] }))
+    deepEqual(
+      issues.map(({ pointer, rule }) => [pointer, rule]),
+      [["/items/1/kind", "reel-in-carousel"]],
+    )
+  })
 
-  effectTest("names every broken item at once", () =>
-    Effect.gen(function* () {
-      const items = [
-        { ...image, caption: "c" },
-        { kind: "existing", containerId: "x" },
-        7,
-        { ...video, videoUrl: "ftp://a/b" },
-      ]
-      const { issues } = yield* Effect.flip(check({ items, extra: 1 }))
-      deepEqual(issues.map(({ pointer }) => pointer).sort(), [
-        "/extra",
-        "/items/0/caption",
-        "/items/1/containerId",
-        "/items/2",
-      ])
-    }),
-  )
+  effectTest("names every broken item at once", function* () {
+    const items = [
+      { ...image, caption: "c" },
+      { kind: "existing", containerId: "x" },
+      7,
+      { ...video, videoUrl: "ftp://a/b" },
+    ]
+    const { issues } = yield* Effect.flip(check({ items, extra: 1 }))
+    deepEqual(issues.map(({ pointer }) => pointer).sort(), [
+      "/extra",
+      "/items/0/caption",
+      "/items/1/containerId",
+      "/items/2",
+    ])
+  })
 
   for (const count of [0, 1, 11])
-    effectTest(`refuses ${count} items`, () =>
-      Effect.gen(function* () {
-        const { issues } = yield* Effect.flip(check({ items: Array.from({ length: count }, () => image) }))
-        deepEqual(
-          issues.map(({ pointer, rule }) => [pointer, rule]),
-          [["/items", "children"]],
-        )
-      }),
-    )
+    effectTest(`refuses ${count} items`, function* () {
+      const { issues } = yield* Effect.flip(check({ items: Array.from({ length: count }, () => image) }))
+      deepEqual(
+        issues.map(({ pointer, rule }) => [pointer, rule]),
+        [["/items", "children"]],
+      )
+    })
 
-  effectTest("refuses what has no items", () =>
-    Effect.gen(function* () {
-      for (const input of [{}, { items: "x" }, null, []]) ok((yield* Effect.flip(check(input))).issues.length > 0)
-    }),
-  )
+  effectTest("refuses what has no items", function* () {
+    for (const input of [{}, { items: "x" }, null, []]) ok((yield* Effect.flip(check(input))).issues.length > 0)
+  })
 })

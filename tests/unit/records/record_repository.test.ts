@@ -124,18 +124,16 @@ describe("a RecordRepository answers like an array", () => {
     ["sqlite", inFile(join(folder, "plain.sqlite"), false)],
     ["sqlite, remembering", inFile(join(folder, "remembering.sqlite"), true)],
   ] as const)
-    effectTest(name, () =>
-      Effect.gen(function* () {
-        const store = yield* shared
-        let histories = 0
-        yield* Effect.promise(() =>
-          fc.assert(
-            fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
-              Effect.runPromise(follow(store, `history_${++histories}`, steps)),
-            ),
-            { numRuns: 100 },
+    effectTest(name, function* () {
+      const store = yield* shared
+      let histories = 0
+      yield* Effect.promise(() =>
+        fc.assert(
+          fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
+            Effect.runPromise(follow(store, `history_${++histories}`, steps)),
           ),
-        )
-      }),
-    )
+          { numRuns: 100 },
+        ),
+      )
+    })
 })
