@@ -1,5 +1,5 @@
 // Exchanges that break: what is half never looks whole, what is asked again, and who waits for whom no longer.
-import { afterEach, describe, expect, test } from "bun:test"
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { probePort } from "../../stack/loopback.ts"
 import {
   answering,
@@ -15,6 +15,8 @@ import {
   request,
 } from "./raw_peer.ts"
 
+// Milliseconds, for a machine under heavy load.
+setDefaultTimeout(60_000)
 afterEach(closeAll)
 
 const POST = `${request("POST", "Content-Length: 5")}hello`

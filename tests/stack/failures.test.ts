@@ -1,11 +1,13 @@
 // What the gateway does when what is around it misbehaves: gateway notes section 3, cases 20, 21 and 45 to 47.
-import { afterEach, describe, expect, test } from "bun:test"
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { createServer, type RequestListener, type Server } from "node:http"
 import { sendRaw } from "../../stack/check/raw_http.ts"
 import { jwkOf, KEYS, signToken } from "../support/tokens.ts"
 import { ISSUER, serveOn, startLocalGateway } from "./local_gateway.ts"
 
 const closers: Array<() => unknown> = []
+// Milliseconds, for a machine under heavy load.
+setDefaultTimeout(60_000)
 afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })

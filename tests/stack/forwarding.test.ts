@@ -1,10 +1,12 @@
 // Requests and answers that pass through the gateway, byte by byte: heads and framing (RFC 9112 section 6).
-import { afterEach, describe, expect, test } from "bun:test"
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"
 import { serveOn } from "./local_gateway.ts"
 import { answering, CHUNKED, chunk, closeAll, GET, gatewayBefore, type Message, ok, request } from "./raw_peer.ts"
 
+// Milliseconds, for a machine under heavy load.
+setDefaultTimeout(60_000)
 afterEach(closeAll)
 
 const OK = "HTTP/1.1 200 OK\r\n"
@@ -150,7 +152,7 @@ test("20 MB pass unharmed in both directions at once", async () => {
   }
   echo.closeAllConnections()
   echo.close()
-}, 60_000)
+})
 
 describe("a whole answer arrives whole:", () => {
   test.each<readonly [name: string, pieces: ReadonlyArray<string>, body: string]>([

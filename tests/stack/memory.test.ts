@@ -123,7 +123,7 @@ test
   "200 MB of %s pass, and the gateway's memory grows by less than 32 MB",
   async (_name, pass, least) => {
     // What the runtime needs for a flow at all is there after the first.
-    await pass(PASSED / 4)
+    await pass(PASSED / 2)
     const before = peak()
     expect(await pass(PASSED)).toBeGreaterThan(PASSED * least)
     expect(peak() - before).toBeLessThan(GROWTH_MAX)
