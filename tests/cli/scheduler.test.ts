@@ -60,20 +60,20 @@ describe("portolan jobs", () => {
 
   test("wrong words end with 2, what cannot be sent with 1, and the agent is not asked", async () => {
     const before = agent.requests.length
-    for (const [words, code] of [
+    const wrong = [
       ["jobs scale x 1.5", 2],
       ["jobs get", 2],
       ["jobs wait x --timeout soon", 2],
       ["jobs get ..", 1],
       [`jobs run ${join(folder, "broken.json")}`, 1],
       [`jobs run ${join(folder, "missing.json")}`, 1],
-    ] as const)
-      expect({ words, ...(await portolan(words)) }).toEqual({
-        words,
-        code,
-        stdout: "",
-        stderr: expect.stringMatching(/./),
-      })
+    ] as const
+    await Promise.all(
+      wrong.map(async ([words, code]) => {
+        const shown = { words, ...(await portolan(words)) }
+        expect(shown).toEqual({ words, code, stdout: "", stderr: expect.stringMatching(/./) })
+      }),
+    )
     expect(agent.requests.length).toBe(before)
   })
 

@@ -5,16 +5,15 @@ import { describe } from "node:test"
 import { Clock, Effect, Layer, Redacted, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Placement } from "../../adapters/driven/media_graph/graph_requests.ts"
-import * as http from "../../adapters/driven/media_graph/http.ts"
 import * as memory from "../../adapters/driven/media_graph/memory.ts"
 import type { Container } from "../../domain/media/container.ts"
-import { makeGraphAddress } from "../../domain/media/graph_address.ts"
 import type { GraphFailure } from "../../domain/media/graph_failure.ts"
 import { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
 import { effectTest } from "../support/effect_test.ts"
 import { type GraphModel, makeGraphModel } from "../support/graph_model.ts"
 import { graphServer } from "../support/graph_server.ts"
 import { ACCOUNT, graphError } from "../support/media_world.ts"
+import { graphOverHttp } from "../support/watched_graph.ts"
 
 type Graph = MediaGraphPort["Service"]
 type Steps = Generator<Effect.Effect<unknown, unknown, TestClock.TestClock | Scope.Scope>, unknown, never>
@@ -24,9 +23,7 @@ const overHttp = (model: GraphModel, placement: Placement): Layer.Layer<MediaGra
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const server = yield* graphServer(model, () => clock.currentTimeMillisUnsafe())
-      const address = yield* Effect.orDie(makeGraphAddress({ graphUrl: server.url, apiVersion: "v25.0" }))
-      const accessToken = Effect.succeed(Redacted.make("TKN-s3cr3t|x"))
-      return http.layer({ address, accessToken, placement, timeoutMs: 60_000, targetBytesMax: 15_000 })
+      return graphOverHttp(server.url, { placement })
     }),
   )
 

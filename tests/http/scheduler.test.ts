@@ -125,13 +125,14 @@ describe("jobs", () => {
     },
   )
 
-  test("restart answers 202 while the job is at 0, is listed, and brings it back", async () => {
+  test("restart answers 202, is listed while the job is not back, and brings it back", async () => {
     await run("restarted", 4)
-    const seen = Promise.withResolvers<void>()
+    const [asked, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     // The second step is answered when the list has been read.
     agent.script(
       () => false,
       async () => {
+        asked.resolve()
         await seen.promise
         return false
       },
@@ -139,17 +140,10 @@ describe("jobs", () => {
     const answer = await send("POST", "/jobs/restarted/restart")
     expect(answer.status).toBe(202)
     expect(await answer.json()).toEqual({ response: "OK", data: { jobId: "restarted", region: "" } })
+    await asked.promise
     const { data } = (await (await send("GET", "/restarts")).json()) as { data: ReadonlyArray<Record<string, unknown>> }
-    expect(data).toEqual([
-      {
-        jobId: "restarted",
-        region: "",
-        state: "stopped",
-        dueAt: expect.any(String),
-        attempts: 0,
-        lastError: null,
-      },
-    ])
+    const shown = { jobId: "restarted", region: "", state: "starting", attempts: 1, lastError: null }
+    expect(data).toEqual([{ ...shown, dueAt: expect.any(String) }])
     seen.resolve()
     const left = async () => (await (await send("GET", "/restarts")).json()) as { readonly data: ReadonlyArray<object> }
     while ((await left()).data.length > 0) await Bun.sleep(10)

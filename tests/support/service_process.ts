@@ -83,23 +83,11 @@ export const startProcess = (words: ReadonlyArray<string>, environment: Environm
   return started
 }
 
-/** Runs that may go on at once: more would only make each of them slow. */
-const RUNS_MAX = 3
-
-const turns: Array<Promise<unknown>> = Array.from({ length: RUNS_MAX }, () => Promise.resolve())
-let turn = 0
-
 /** Runs `portolan` to its end. */
-export const runProcess = (words: ReadonlyArray<string>, environment: Environment = {}) => {
-  const run = async () => {
-    const started = startProcess(words, environment)
-    const code = await started.ended
-    return { code, stdout: started.stdout(), stderr: started.stderr() }
-  }
-  const lane = turn++ % RUNS_MAX
-  const result = (turns[lane] ?? Promise.resolve()).then(run)
-  turns[lane] = result
-  return result
+export const runProcess = async (words: ReadonlyArray<string>, environment: Environment = {}) => {
+  const started = startProcess(words, environment)
+  const code = await started.ended
+  return { code, stdout: started.stdout(), stderr: started.stderr() }
 }
 
 /** Ends it in order: SIGTERM, and its exit code. */

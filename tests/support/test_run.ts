@@ -17,6 +17,9 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 /** How long a test may take, in milliseconds, on a machine as busy as a continuous integration server gets. */
 const TIMEOUT_MS = 120_000
 
+/** Concurrent tests at once: each of them starts processes, of some 100 MB each. */
+const CONCURRENCY = 6
+
 /**
  * Runs `bun test` with these arguments, names what was skipped and what failed, and ends with the line
  * "N passed, N failed, N skipped".
@@ -26,7 +29,8 @@ const TIMEOUT_MS = 120_000
 export const runTests = async (args: ReadonlyArray<string>, environment: Environment): Promise<boolean> => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-tests-"))
   const report = join(folder, "junit.xml")
-  const options = [`--timeout=${TIMEOUT_MS}`, "--reporter=junit", `--reporter-outfile=${report}`]
+  const bounds = [`--timeout=${TIMEOUT_MS}`, `--max-concurrency=${CONCURRENCY}`]
+  const options = [...bounds, "--reporter=junit", `--reporter-outfile=${report}`]
   const run = Bun.spawn([process.execPath, "test", ...options, ...args], {
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...environment, FORCE_COLOR: process.stderr.isTTY ? "1" : "0" },

@@ -7,20 +7,24 @@ import { makeGraphAddress } from "../../domain/media/graph_address.ts"
 import { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
 import { leakIn, TOKEN } from "./secrets.ts"
 
-/** The adapter at this address. */
+/** The adapter over HTTP at this address. */
+export const graphOverHttp = (graphUrl: string, options: Partial<GraphConnection> = {}) =>
+  Layer.unwrap(
+    Effect.map(Effect.orDie(makeGraphAddress({ graphUrl, apiVersion: "v25.0" })), (address) =>
+      http.layer({
+        address,
+        accessToken: Effect.succeed(Redacted.make(TOKEN)),
+        timeoutMs: 60_000,
+        targetBytesMax: 15_000,
+        placement: { parameters: "query", token: "query" },
+        ...options,
+      }),
+    ),
+  )
+
+/** The port through it. */
 export const graphAt = (url: string, options: Partial<GraphConnection> = {}) =>
-  Effect.gen(function* () {
-    const address = yield* makeGraphAddress({ graphUrl: url, apiVersion: "v25.0" })
-    const layer = http.layer({
-      address,
-      accessToken: Effect.succeed(Redacted.make(TOKEN)),
-      timeoutMs: 60_000,
-      targetBytesMax: 15_000,
-      placement: { parameters: "query", token: "query" },
-      ...options,
-    })
-    return yield* Effect.provide(MediaGraphPort, layer)
-  })
+  Effect.provide(MediaGraphPort, graphOverHttp(url, options))
 
 /** Runs a program; no secret may be in its failure, nor in anything it logged or traced, which is given back. */
 export const watched = async <A, E>(program: Effect.Effect<A, E, Scope.Scope>) => {
