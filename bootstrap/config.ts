@@ -28,7 +28,7 @@ export const VARIABLES = {
   ADMIN_PORT: optionalPort("second listener for /health/* and /metrics"),
   LOG_LEVEL: oneOf("info", ["debug", "info", "warn", "error"], "least severe level that is logged"),
   LOG_FORMAT: oneOf(TERMINAL ? "pretty" : "json", ["pretty", "json"], "pretty on a terminal, else json"),
-  AUTH_PUBLIC_KEY: secret("realm key(s): PEM, certificate, bare base64, JWK or JWKS"),
+  AUTH_PUBLIC_KEY: secret("realm key(s): PEM, certificate, bare base64 (several by line or blank), JWK or JWKS"),
   AUTH_JWKS_URL: httpUrl("address of the realm's keys, instead of a fixed key"),
   AUTH_ISSUER: optionalText("the only accepted issuer"),
   AUTH_AUDIENCE: optionalText("the required audience"),
