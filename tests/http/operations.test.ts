@@ -1,6 +1,6 @@
 // What operators see: health, metrics, the log, and answers while something behind the service is broken.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
@@ -21,7 +21,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       create: () => call,
       remove: () => call,
       count: () => call,
-      ping: call,
+      ready: call,
     }),
   )
 
@@ -82,6 +82,24 @@ describe("health", () => {
     await expectProblem(response, 503, "STORE_UNAVAILABLE")
     expect(text).not.toContain("db.internal")
   })
+})
+
+test("readiness asks the store at most once a second, however often it is asked itself", async () => {
+  let asked = 0
+  const asking = Layer.effect(
+    RecordRepository,
+    Effect.gen(function* () {
+      const repository = Context.get(yield* Layer.build(memoryRecords.layer), RecordRepository)
+      return { ...repository, ready: Effect.sync(() => void asked++) }
+    }),
+  )
+  const service = await startService({ repository: asking })
+  const startedAt = performance.now()
+  for (let round = 0; round < 10; round++)
+    await Promise.all(Array.from({ length: 10 }, () => fetch(`${service.url}/health/ready`)))
+  expect(asked).toBeGreaterThan(0)
+  expect(asked).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1000)
+  await service.stop()
 })
 
 test("a process that never saw its realm's keys is live, but not ready", async () => {

@@ -20,6 +20,9 @@ interface Sequence {
 /** No record collection can have this name: theirs hold no dot. */
 const SEQUENCES = "portolan.sequences"
 
+/** What readiness counts in, beside the sequences of collections. */
+const PROBE = "portolan.probe"
+
 /** The server's code for a second document of one `_id` (mongodb.com/docs/manual/reference/error-codes). */
 const DUPLICATE_KEY = 11000
 
@@ -127,7 +130,13 @@ export const layer = Layer.effect(
           found(collection),
         ),
       count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),
-      ping: Effect.asVoid(run((db) => db.command({ ping: 1 }))),
+      ready: run(async (db) => {
+        const sequences = db.collection<Sequence>(SEQUENCES)
+        await sequences.updateOne({ _id: PROBE }, { $inc: { last: 1 } }, { upsert: true }).catch((failure) => {
+          // Another instance made the document at the same time, so writes succeed.
+          if (!isDuplicateKey(failure)) throw failure
+        })
+      }),
     })
   }),
 )
