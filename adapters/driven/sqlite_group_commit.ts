@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite"
 import { Duration, Effect, Schedule } from "effect"
+import { endOfTurn } from "./end_of_turn.ts"
 
 /** One write: runs inside the shared transaction, and learns how it ended only after the COMMIT. */
 export interface Job {
@@ -25,10 +26,6 @@ const isBusy = (failure: unknown): boolean =>
     : failure.message === "database is locked")
 
 type Outcome = { readonly value: unknown } | { readonly failure: unknown }
-
-const endOfTurn = Effect.callback<void>((resume) => {
-  setImmediate(() => resume(Effect.void))
-})
 
 /** Runs the jobs in the transaction that has just begun, and commits it. Nothing else on this thread runs meanwhile. */
 const transactionOf = (db: DatabaseSync, check: () => void) => {
