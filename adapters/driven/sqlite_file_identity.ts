@@ -3,7 +3,17 @@
 // Every opening, every close, and every minute with writes put a stamp into the database and then the same one into a small
 // file beside it. A database that was emptied, cut off from its log, or replaced by an older copy has a lower stamp than the
 // file beside it, another database has another id, and a removed one has none.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, type Stats, statSync, writeSync } from "node:fs"
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { Data } from "effect"
 
@@ -45,15 +55,17 @@ const readCompanion = (path: string): Stamp | undefined => {
  * @throws the file system's own error
  */
 export const writeCompanion = (path: string, { id, count }: Stamp): void => {
-  const written = `${companionOf(path)}.new`
-  const file = openSync(written, "w", 0o600)
+  // Several processes may do this at once: each writes a file of its own, and the last one to rename it wins.
+  const written = `${companionOf(path)}.${crypto.randomUUID()}`
+  const file = openSync(written, "wx", 0o600)
   try {
     writeSync(file, `${id} ${count}\n`)
     fsyncSync(file)
+    renameSync(written, companionOf(path))
   } finally {
     closeSync(file)
+    rmSync(written, { force: true })
   }
-  renameSync(written, companionOf(path))
 }
 
 /**

@@ -126,7 +126,7 @@ describe("the store is away", () => {
     )
     expect(others).toEqual([])
     expect(line?.["message"]).toBe(
-      `Cannot reach the store as user 'catalogue' at 'db.internal:27017', database 'charts': ${DRIVER_TEXT}`,
+      `Cannot use the store as user 'catalogue' at 'db.internal:27017', database 'charts': ${DRIVER_TEXT}`,
     )
   })
 

@@ -284,7 +284,7 @@ realSuite(KILLABLE_MONGODB, "the service while MongoDB is killed and started aga
       const password = /:([^:@/]+)@/.exec(server.url)?.[1] ?? ""
       for (const service of services) {
         expect(service.log()).toMatch(
-          new RegExp(`Cannot reach the store as user '[^']+' at '[^']+', database '${database}'`),
+          new RegExp(`Cannot use the store as user '[^']+' at '[^']+', database '${database}'`),
         )
         expect(service.log()).not.toContain(password)
       }

@@ -96,7 +96,8 @@ export const makeSequences = (): Sequences => {
         await sequencesOf(db).updateOne({ _id: collection }, { $max: { last: known } })
         last = await step(db, collection, count)
       }
-      given.set(collection, Math.max(last, known))
+      // A call that nobody waits for any more may end late: it must not make this process forget.
+      given.set(collection, Math.max(last, known, given.get(collection) ?? 0))
       looked.add(collection)
       return last - count + 1
     },
