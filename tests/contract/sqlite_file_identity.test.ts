@@ -15,6 +15,7 @@ import { DatabaseSync } from "node:sqlite"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { startRepository } from "../support/repository_process.ts"
+import { failedService, startServiceProcess } from "../support/serving_process.ts"
 import { expectUnavailable, openFile, ownFolder, scoped } from "../support/sqlite_file.ts"
 
 const { newPath } = ownFolder()
@@ -256,3 +257,29 @@ describe("the stamp beside the file", () => {
     expect(stamps(path)).toBe(3)
   })
 })
+
+test(
+  "the service says so to callers, to readiness, in its log, and when it is started again",
+  async () => {
+    const path = newPath()
+    const environment = { STORE: "sqlite", SQLITE_PATH: path }
+    const service = await startServiceProcess(environment)
+    expect((await service.create({ name: "kept" })).status).toBe(201)
+    expect((await service.send("/health/ready")).status).toBe(200)
+    rmSync(path)
+    const refused = await service.create({ name: "refused" })
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([503, "STORE_UNAVAILABLE"])
+    // What readiness found out before holds for a second.
+    const deadline = performance.now() + PROCESSES_MS / 2
+    while ((await service.send("/health/ready")).status === 200 && performance.now() < deadline) await Bun.sleep(50)
+    const unready = await service.send("/health/ready")
+    expect([unready.status, ((await unready.json()) as { code: string }).code]).toEqual([503, "STORE_UNAVAILABLE"])
+    expect((await service.send("/api/products/1")).status).toBe(200)
+    expect(await service.stop()).toBe(0)
+    expect(service.log()).toContain(`database '${path}': the file was removed, replaced or cut off`)
+    const { exitCode, log } = await failedService(environment)
+    expect(exitCode).toBe(1)
+    expect(log).toContain(`database '${path}': the database that was here has been removed or emptied`)
+  },
+  PROCESSES_MS,
+)
