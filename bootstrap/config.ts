@@ -28,7 +28,7 @@ export const VARIABLES = {
   ADMIN_PORT: optionalPort("second listener for /health/* and /metrics"),
   LOG_LEVEL: oneOf("info", ["debug", "info", "warn", "error"], "least severe level that is logged"),
   LOG_FORMAT: oneOf(TERMINAL ? "pretty" : "json", ["pretty", "json"], "pretty on a terminal, else json"),
-  AUTH_PUBLIC_KEY: secret("realm key(s): PEM, certificate, bare base64, JWK or JWKS"),
+  AUTH_PUBLIC_KEY: secret("realm key(s): PEM, certificate, bare base64 (several by line or blank), JWK or JWKS"),
   AUTH_JWKS_URL: httpUrl("address of the realm's keys, instead of a fixed key"),
   AUTH_ISSUER: optionalText("the only accepted issuer"),
   AUTH_AUDIENCE: optionalText("the required audience"),
@@ -37,6 +37,7 @@ export const VARIABLES = {
   STORE: oneOf("sqlite", ["sqlite", "memory", "mongo"], "where records and journals live"),
   SQLITE_PATH: optionalText("SQLite file; records.sqlite in PORTOLAN_HOME when unset"),
   MONGODB_URL: secret("MongoDB connection string; required with STORE=mongo"),
+  MONGODB_SINGLE_WRITER: flag(false, "takes a server without atomic counters (FerretDB), for one process alone"),
   DB_MAX_OPEN_CONNS: poolSize("largest number of open connections; empty keeps the driver's default"),
   DB_MAX_IDLE_CONNS: poolSize("connections that stay open once idle; empty keeps the driver's default"),
   SCHEDULER_URL: httpUrl("scheduler agent; enables the scheduler routes"),
@@ -97,6 +98,11 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
     config.REUSE_PORT && config.STORE !== "mongo",
     "REUSE_PORT",
     "needs STORE=mongo: processes with stores of their own, or with one SQLite file, must not share a port",
+  )
+  when(
+    config.REUSE_PORT && config.MONGODB_SINGLE_WRITER,
+    "MONGODB_SINGLE_WRITER",
+    "must not be set with REUSE_PORT: processes that share a port all write",
   )
   when(config.REUSE_PORT && process.platform !== "linux", "REUSE_PORT", "works on Linux only")
   when(config.STORE === "mongo" && config.MONGODB_URL === undefined, "MONGODB_URL", "is required with STORE=mongo")

@@ -1,17 +1,27 @@
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import type { Command } from "../adapters/driving/cli/command.ts"
 import { textTable } from "../adapters/driving/cli/text_table.ts"
-import { describeConfig, readEnvironment, VARIABLES, type VariableName } from "./config.ts"
+import { type Config, describeConfig, readEnvironment, VARIABLES, type VariableName } from "./config.ts"
+import { setupMistake } from "./setup_mistake.ts"
 
-/** `portolan config`: prints every variable with its effective value and its meaning. */
+/** The realm's keys are counted as the service would read them: whoever set two must not take one for both. */
+const describeKeys = Effect.fnUntraced(function* ({ AUTH_PUBLIC_KEY: source }: Config) {
+  if (source === undefined) return null
+  const { readKeys } = yield* Effect.promise(() => import("../adapters/driven/token_verifier/jose_keys.ts"))
+  const { length } = yield* Effect.mapError(readKeys(Redacted.value(source)), setupMistake)
+  return `${length} RSA ${length === 1 ? "key" : "keys"}`
+})
+
+/** `portolan config`: prints every variable with its effective value and its meaning. Of the realm's keys it tells the number. */
 export const configCommand: Command = {
   path: ["config"],
   summary: "Prints the effective configuration, secrets masked",
   positionals: [],
   options: {},
   run: () =>
-    Effect.map(readEnvironment, (config) => {
-      const shown = describeConfig(config)
+    Effect.gen(function* () {
+      const config = yield* readEnvironment
+      const shown = { ...describeConfig(config), AUTH_PUBLIC_KEY: yield* describeKeys(config) }
       const names = Object.keys(shown) as ReadonlyArray<VariableName>
       const rows = names.map((name) => [name, shown[name], VARIABLES[name].meaning])
       return { json: shown, text: textTable(["variable", "value", "meaning"], rows) }

@@ -73,7 +73,9 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       requestId,
       failure: failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure),
     })
-  const health = () => healthRoutes(Effect.andThen(repository.ping, verifier.ready), responder)
+  // Readiness writes to the store: at most once in this time, whoever asks and however often.
+  const storeReady = Effect.runSync(Effect.cachedWithTTL(repository.ready, "1 second"))
+  const health = () => healthRoutes(Effect.andThen(storeReady, verifier.ready), responder)
   const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder))
 
   const app = makeApp({

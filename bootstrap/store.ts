@@ -13,8 +13,16 @@ export type StoreChoice =
   | "memory"
   /** Path of the SQLite file. */
   | { readonly sqlite: string }
-  /** Connection string; the database comes from its path, else `portolan`. Pool sizes: the driver's own when omitted. */
-  | { readonly mongodb: string; readonly maxOpenConnections?: number; readonly maxIdleConnections?: number }
+  | {
+      /** Connection string; the database comes from its path, else `portolan`. */
+      readonly mongodb: string
+      /** Most connections at a time; the driver's default when omitted. */
+      readonly maxOpenConnections?: number
+      /** Most connections that stay open once idle; the driver's default when omitted. */
+      readonly maxIdleConnections?: number
+      /** True to take a server that does not count atomically, for the only process that creates records there. */
+      readonly singleWriter?: boolean
+    }
 
 /** What one store holds, over one connection: records, and the journals of restarts and of publishing. */
 export type Store = Layer.Layer<RecordRepository | RestartJournal | PublishJournal, StoreUnavailable>
@@ -52,9 +60,9 @@ export const storeOf = (store: StoreChoice): Store => {
       const restarts = await import("../adapters/driven/restart_journal/mongo.ts")
       const publishing = await import("../adapters/driven/publish_journal/mongo.ts")
       const connection = await import("../adapters/driven/mongo_connection.ts")
-      const { mongodb, maxOpenConnections, maxIdleConnections } = store
+      const { mongodb, maxOpenConnections, maxIdleConnections, singleWriter = false } = store
       return Layer.provide(
-        Layer.mergeAll(records.layer, restarts.layer, publishing.layer),
+        Layer.mergeAll(records.layer({ singleWriter }), restarts.layer, publishing.layer),
         connection.layer({ url: Redacted.make(mongodb), maxOpenConnections, maxIdleConnections }),
       )
     }),
@@ -68,6 +76,7 @@ export const storeLayer = (config: Config): Store => {
   const { MONGODB_URL = Redacted.make(""), DB_MAX_OPEN_CONNS: open, DB_MAX_IDLE_CONNS: idle } = config
   return storeOf({
     mongodb: Redacted.value(MONGODB_URL),
+    singleWriter: config.MONGODB_SINGLE_WRITER,
     ...(open === undefined ? {} : { maxOpenConnections: open }),
     ...(idle === undefined ? {} : { maxIdleConnections: idle }),
   })

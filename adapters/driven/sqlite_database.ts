@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
+import { FileExchanged, refuseLostFile, stamp, watchFile, writeCompanion } from "./sqlite_file_identity.ts"
 import { groupCommit } from "./sqlite_group_commit.ts"
 
 /** Which file, and how patient its writers are. */
@@ -32,7 +33,8 @@ export class SqliteDatabase extends Context.Service<
      *
      * `work` is synchronous, opens no transaction of its own, and is undone alone when it throws.
      *
-     * @fails {StoreUnavailable} when SQLite refuses, or another process keeps the file locked
+     * @fails {StoreUnavailable} when SQLite refuses, another process keeps the file locked, or the path no longer leads to
+     * the file that was opened
      */
     readonly write: <A>(work: (db: DatabaseSync) => A) => Effect.Effect<A, StoreUnavailable>
     /**
@@ -49,16 +51,24 @@ const BUSY_TIMEOUT_MS = 10
 
 const LOCK_TIMEOUT_MS = 2000
 
+/** How often a file that was written to is stamped: an older copy than that is recognised at the next start. */
+const STAMP_PERIOD = "1 minute"
+
 const open = (path: string, lockTimeoutMs: number): DatabaseSync => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // SQLite would create the file readable for everybody; its -wal and -shm files take over the mode of this one.
-  closeSync(openSync(path, "a", 0o600))
+  refuseLostFile(path)
+  // SQLite would create the file readable for everybody; its -wal and -shm files take over the mode of this one. A file that
+  // is there is left alone: closing it here would end the locks of another connection of this process (fcntl(2)).
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600))
   const db = new DatabaseSync(path)
   try {
     // Another process may be opening the same new file. Nothing else runs yet, so waiting may block.
     db.exec(`PRAGMA busy_timeout=${lockTimeoutMs}; PRAGMA journal_mode=WAL`)
     // FULL: an acknowledged commit survives a power cut; WAL alone would only keep the file consistent.
-    db.exec(`PRAGMA synchronous=FULL; PRAGMA busy_timeout=${BUSY_TIMEOUT_MS}`)
+    db.exec("PRAGMA synchronous=FULL; BEGIN IMMEDIATE")
+    const first = stamp(db, path)
+    db.exec(`COMMIT; PRAGMA busy_timeout=${BUSY_TIMEOUT_MS}`)
+    writeCompanion(path, first)
   } catch (failure) {
     db.close()
     throw failure
@@ -72,14 +82,16 @@ const VERSION = "SELECT data_version || '.' || total_changes() AS version FROM p
 
 /** True for what SQLite or the file system refused; anything else thrown is a defect of the program. */
 const isRefusal = (failure: unknown): failure is Error =>
-  failure instanceof Error &&
-  "code" in failure &&
-  (failure.code === "ERR_SQLITE_ERROR" || failure.code === "ERR_INVALID_STATE" || "syscall" in failure)
+  failure instanceof FileExchanged ||
+  (failure instanceof Error &&
+    "code" in failure &&
+    (failure.code === "ERR_SQLITE_ERROR" || failure.code === "ERR_INVALID_STATE" || "syscall" in failure))
 
 /**
  * Opens the file, and closes it with the scope, after the writes still queued.
  *
- * @fails {StoreUnavailable} when the file cannot be created, opened or written, or is no SQLite database
+ * @fails {StoreUnavailable} when the file cannot be created, opened or written, is no SQLite database, or is not the one that
+ * was there before (sqlite_file_identity.ts says how that is known)
  */
 export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, StoreUnavailable> =>
   Layer.effect(
@@ -104,7 +116,7 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
       yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
 
       const fork = Effect.runForkWith(yield* Effect.context<never>())
-      const queue = yield* attempt(() => groupCommit(db, { lockTimeoutMs, fork }))
+      const queue = yield* attempt(() => groupCommit(db, { lockTimeoutMs, fork, check: watchFile(db, path) }))
       const write = <A>(work: (db: DatabaseSync) => A): Effect.Effect<A, StoreUnavailable> =>
         Effect.callback<A, StoreUnavailable>((resume) => {
           queue({
@@ -113,14 +125,23 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
             failed: (failure) => resume(failed(failure)),
           })
         })
-      // The queue is first in, first out: once an empty write has ended, so have all before it.
-      yield* Effect.addFinalizer(() => Effect.ignore(write(() => undefined)))
+      const statement = yield* attempt(() => db.prepare(VERSION))
+      const version = () => String(statement.get()?.["version"])
+      let stampedAt = version()
+      const stampAgain = Effect.gen(function* () {
+        const latest = yield* write(() => stamp(db, path))
+        yield* attempt(() => writeCompanion(path, latest))
+        stampedAt = version()
+      }).pipe(Effect.catch((failure) => Effect.logWarning(failure.message)))
+      const stampWhatChanged = Effect.suspend(() => (version() === stampedAt ? Effect.void : stampAgain))
+      yield* Effect.forkScoped(Effect.repeat(stampWhatChanged, Schedule.spaced(STAMP_PERIOD)))
+      // The queue is first in, first out: once this write has ended, so have all before it.
+      yield* Effect.addFinalizer(() => stampAgain)
 
-      const version = yield* attempt(() => db.prepare(VERSION))
       return SqliteDatabase.of({
         read: (work) => attempt(() => work(db)),
         write,
-        version: () => attempt(() => String(version.get()?.["version"])),
+        version: () => attempt(version),
       })
     }),
   )

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite"
 import { Duration, Effect, Schedule } from "effect"
+import { endOfTurn } from "./end_of_turn.ts"
 
 /** One write: runs inside the shared transaction, and learns how it ended only after the COMMIT. */
 export interface Job {
@@ -7,7 +8,7 @@ export interface Job {
   readonly work: () => unknown
   /** Told what `work` returned, once that is on disk. */
   readonly committed: (value: unknown) => void
-  /** Told why nothing of `work` is in the file. */
+  /** Told why nothing of `work` is in the file; or, where the file was lost during the commit, why that is not certain. */
   readonly failed: (failure: unknown) => void
 }
 
@@ -26,12 +27,8 @@ const isBusy = (failure: unknown): boolean =>
 
 type Outcome = { readonly value: unknown } | { readonly failure: unknown }
 
-const endOfTurn = Effect.callback<void>((resume) => {
-  setImmediate(() => resume(Effect.void))
-})
-
 /** Runs the jobs in the transaction that has just begun, and commits it. Nothing else on this thread runs meanwhile. */
-const transactionOf = (db: DatabaseSync) => {
+const transactionOf = (db: DatabaseSync, check: () => void) => {
   const commit = db.prepare("COMMIT")
   const rollback = db.prepare("ROLLBACK")
   const savepoint = db.prepare("SAVEPOINT job")
@@ -66,7 +63,10 @@ const transactionOf = (db: DatabaseSync) => {
   return (batch: ReadonlyArray<Job>): ReadonlyArray<Outcome> => {
     try {
       const outcomes = batch.map(runAlone)
+      check()
       commit.run()
+      // Once more: what is told to be written must be in the file that the next start will open.
+      check()
       return outcomes
     } catch (thrown) {
       const failure = undoAll(thrown)
@@ -79,6 +79,8 @@ const transactionOf = (db: DatabaseSync) => {
 export interface GroupCommitOptions {
   /** How long a write waits for another process that holds the file's write lock, milliseconds. */
   readonly lockTimeoutMs: number
+  /** Throws when the file must not be written: before a commit nothing of it is kept, after one nobody is told of it. */
+  readonly check: () => void
   /** Runs a turn in the background. */
   readonly fork: (turn: Effect.Effect<void>) => unknown
 }
@@ -91,9 +93,12 @@ export interface GroupCommitOptions {
  * @param db an open database; its statements are prepared here, once
  * @returns the function that queues a job
  */
-export const groupCommit = (db: DatabaseSync, { lockTimeoutMs, fork }: GroupCommitOptions): ((job: Job) => void) => {
+export const groupCommit = (
+  db: DatabaseSync,
+  { lockTimeoutMs, check, fork }: GroupCommitOptions,
+): ((job: Job) => void) => {
   const begin = db.prepare("BEGIN IMMEDIATE")
-  const runTogether = transactionOf(db)
+  const runTogether = transactionOf(db, check)
   let queue: Array<Job> = []
 
   const finish = (run: (batch: ReadonlyArray<Job>) => ReadonlyArray<Outcome>): void => {

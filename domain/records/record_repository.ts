@@ -30,7 +30,7 @@ export class RecordRepository extends Context.Service<
     readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Exact number of records. */
     readonly count: (collection: string) => Effect.Effect<number, StoreUnavailable>
-    /** Succeeds when the store answers now; used by readiness. Asks the store each time it is run. */
-    readonly ping: Effect.Effect<void, StoreUnavailable>
+    /** Succeeds when a create would succeed now: each time it is run, it writes something small that no collection shows. */
+    readonly ready: Effect.Effect<void, StoreUnavailable>
   }
 >()("portolan/domain/records/RecordRepository") {}

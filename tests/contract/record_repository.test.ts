@@ -31,7 +31,7 @@ recordRepositoryContract({
 realSuite(MONGODB, "over a MongoDB server", (server) => {
   recordRepositoryContract({
     name: "mongo",
-    layer: Layer.provide(mongo.layer, ownDatabase(server, "contract")),
+    layer: Layer.provide(mongo.layer({ singleWriter: !server.atomicUpdates }), ownDatabase(server, "contract")),
     keeps: true,
   })
 })

@@ -195,7 +195,14 @@ export const recordRepositoryContract = ({ name, layer, keeps }: RepositoryUnder
       }),
     )
 
-    promises("answers a ping", (repository) => repository.ping)
+    promises("is ready, and shows nothing of how it found out", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* createAll(repository, collection, 2)
+        for (let time = 0; time < 3; time++) yield* repository.ready
+        expect(yield* repository.count(collection)).toBe(2)
+        expect((yield* repository.create(collection, {})).id).toBe(3)
+      }),
+    )
 
     if (keeps)
       test(

@@ -239,7 +239,7 @@ describe("refusals", () => {
       repository.create("c", {}),
       repository.remove("c", 1),
       repository.count("c"),
-      repository.ping,
+      repository.ready,
       database.version(),
     ])
       expectUnavailable(await Effect.runPromise(Effect.flip<unknown, unknown, never>(operation)), path)

@@ -1,6 +1,7 @@
 // What operators see: health, metrics, the log, and answers while something behind the service is broken.
 import { describe, expect, test } from "bun:test"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
@@ -20,7 +21,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       create: () => call,
       remove: () => call,
       count: () => call,
-      ping: call,
+      ready: call,
     }),
   )
 
@@ -79,6 +80,24 @@ describe("health", () => {
   })
 })
 
+test("readiness asks the store at most once a second, however often it is asked itself", async () => {
+  let asked = 0
+  const asking = Layer.effect(
+    RecordRepository,
+    Effect.gen(function* () {
+      const repository = Context.get(yield* Layer.build(memoryRecords.layer), RecordRepository)
+      return { ...repository, ready: Effect.sync(() => void asked++) }
+    }),
+  )
+  const service = await startService({ repository: asking })
+  const startedAt = performance.now()
+  for (let round = 0; round < 10; round++)
+    await Promise.all(Array.from({ length: 10 }, () => fetch(`${service.url}/health/ready`)))
+  expect(asked).toBeGreaterThan(0)
+  expect(asked).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1000)
+  await service.stop()
+})
+
 test("a process that never saw its realm's keys is live, but not ready", async () => {
   const service = await startService({ verifier: joseVerifier.layer({ jwksUrl: "http://127.0.0.1:1/certs" }) })
   expect((await fetch(`${service.url}/health/live`)).status).toBe(200)
@@ -97,7 +116,7 @@ describe("the store is away", () => {
     )
     expect(others).toEqual([])
     expect(line?.["message"]).toBe(
-      `Cannot reach the store as user 'catalogue' at 'db.internal:27017', database 'charts': ${DRIVER_TEXT}`,
+      `Cannot use the store as user 'catalogue' at 'db.internal:27017', database 'charts': ${DRIVER_TEXT}`,
     )
   })
 

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import manifest from "../../package.json" with { type: "json" }
 import { endProcesses, runProcess, serveEnvironment } from "../support/service_process.ts"
+import { bareOf, KEYS } from "../support/tokens.ts"
 
 afterAll(endProcesses)
 
@@ -40,7 +41,6 @@ describe("portolan", () => {
     const environment = {
       SCHEDULER_TOKEN: "HIDDEN-1",
       MONGODB_URL: "mongodb://u:HIDDEN-2@h/db",
-      AUTH_PUBLIC_KEY: "HIDDEN-3",
       GRAPH_ACCESS_TOKEN: "HIDDEN-4",
       GRAPH_APP_SECRET: "HIDDEN-5",
       IDP_CLIENT_SECRET: "HIDDEN-6",
@@ -56,6 +56,22 @@ describe("portolan", () => {
     const text = await runProcess(["config"], environment)
     expect(text.stdout).toContain("https://realm.example")
     expect(json.stdout + text.stdout + text.stderr).not.toContain("HIDDEN")
+  })
+
+  test.concurrent("config shows how many realm keys it read, and ends like the start when it cannot read them", async () => {
+    const keys = [KEYS.realm(), KEYS.other()].map(({ publicKey }) => bareOf(publicKey))
+    for (const [value, shown] of [
+      [keys.slice(0, 1).join("\n"), "1 RSA key"],
+      [keys.join("\n"), "2 RSA keys"],
+    ] as const) {
+      const { code, stdout } = await runProcess(["config", "--json"], { AUTH_PUBLIC_KEY: value })
+      expect([code, JSON.parse(stdout).AUTH_PUBLIC_KEY]).toEqual([0, shown])
+      for (const key of keys) expect(stdout).not.toContain(key.slice(0, 60))
+    }
+    const { code, stdout, stderr } = await runProcess(["config"], { AUTH_PUBLIC_KEY: `${keys[0]} HIDDEN` })
+    expect([code, stdout]).toEqual([2, ""])
+    expect(stderr).toMatch(/^AUTH_PUBLIC_KEY must be /)
+    expect(stderr).not.toContain("HIDDEN")
   })
 
   test.concurrent("a busy port: exit 1 and a line that says so", async () => {

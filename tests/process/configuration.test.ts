@@ -30,6 +30,7 @@ const WRONG = {
   AUTH_CLOCK_TOLERANCE_S: ["-1", /^must be a whole number from 0 to \d+$/],
   AUTH_REQUIRE_TYP: [MARK, "must be true or false"],
   STORE: [MARK, "must be one of sqlite, memory, mongo"],
+  MONGODB_SINGLE_WRITER: [MARK, "must be true or false"],
   DB_MAX_OPEN_CONNS: ["1.5", "must be a whole number from 1 to 100000"],
   DB_MAX_IDLE_CONNS: [MARK, "must be a whole number from 1 to 100000"],
   SCHEDULER_URL: [`http://user:${MARK}@h`, "must not contain a user name or password"],

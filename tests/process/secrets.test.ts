@@ -124,7 +124,7 @@ describe("secrets, submitted values and driver texts", () => {
 
     service.signal("SIGTERM")
     expect(await service.ended).toBe(0)
-    expect(service.stderr()).toMatch(/Cannot reach the store as user '.*' at '.*', database '.*': /)
+    expect(service.stderr()).toMatch(/Cannot use the store as user '.*' at '.*', database '.*': /)
     expectSilent([service.stdout(), service.stderr()], [MARKER])
     expectSilent([service.stdout(), service.stderr(), ...answers], [...Object.values(SECRETS), "Secret-", "eyJ"])
     expectSilent(answers, DRIVER_TEXTS)
@@ -133,7 +133,7 @@ describe("secrets, submitted values and driver texts", () => {
   test.concurrent("a store that is away at start: exit 1, naming user, host and database, never the password", async () => {
     const { code, stdout, stderr } = await runProcess(["serve"], { ...serveEnvironment(), ...SECRETS, STORE: "mongo" })
     expect([code, stdout]).toEqual([1, ""])
-    expect(stderr).toContain("Cannot reach the store as user 'catalogue' at '127.0.0.1:1', database 'charts'")
+    expect(stderr).toContain("Cannot use the store as user 'catalogue' at '127.0.0.1:1', database 'charts'")
     expectSilent([stderr], ["Secret-", "    at "])
   })
 
@@ -142,7 +142,7 @@ describe("secrets, submitted values and driver texts", () => {
     writeFileSync(join(home, "records.sqlite"), `${MARKER} is no database `.repeat(200))
     const { code, stderr } = await runProcess(["serve"], { ...serveEnvironment(), PORTOLAN_HOME: home })
     expect(code).toBe(1)
-    expect(stderr).toContain("Cannot reach the store")
+    expect(stderr).toContain("Cannot use the store")
     expectSilent([stderr], [MARKER, "    at "])
   })
 

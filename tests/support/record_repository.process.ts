@@ -2,6 +2,8 @@
 //   create N   N creates at once     -> the ids, as JSON
 //   list       the first page        -> the ids, as JSON
 //   has ID                           -> true or false
+//   churn N    creates and deletes, in N lanes without end, also over failures -> [what, lane, id], one a line: "created" and
+//              "deleted" once acknowledged, "deleting" before the call
 //   stream N   creates, N at a time, without end -> each id as soon as it is acknowledged, one a line
 import { createInterface } from "node:readline"
 import { Context, Effect, Layer, ManagedRuntime, Redacted } from "effect"
@@ -19,7 +21,8 @@ const mongoLayer = async (url: string) => {
   const records = await import("../../adapters/driven/record_repository/mongo.ts")
   const connection = await import("../../adapters/driven/mongo_connection.ts")
   const options = { url: Redacted.make(url), maxOpenConnections: undefined, maxIdleConnections: undefined }
-  return Layer.provide(records.layer, connection.layer(options))
+  const singleWriter = process.env["TEST_MONGODB_ATOMIC_UPDATES"] === "false"
+  return Layer.provide(records.layer({ singleWriter }), connection.layer(options))
 }
 
 const runtime = ManagedRuntime.make(await (address.startsWith("mongodb") ? mongoLayer(address) : sqliteLayer(address)))
@@ -36,6 +39,27 @@ const COMMANDS: Readonly<Record<string, (argument: number) => Promise<unknown>>>
     return records.map(({ id }) => id)
   },
   has: async (id) => Effect.runPromise(Effect.isSuccess(repository.get(collection, id))),
+  churn: async (lanes) => {
+    const lane = async (name: number) => {
+      const kept: Array<number> = []
+      for (;;)
+        try {
+          const id = await create()
+          say(["created", name, id])
+          kept.push(id)
+          // Now the latest, now an older one: deletes of the highest id are those that could bring it back.
+          const victim = id % 3 === 0 ? kept.pop() : id % 3 === 1 ? kept.shift() : undefined
+          if (victim === undefined) continue
+          say(["deleting", name, victim])
+          await Effect.runPromise(repository.remove(collection, victim))
+          say(["deleted", name, victim])
+        } catch {
+          // The server is away: so are the acknowledgements, and nothing else is promised.
+          await new Promise((resolve) => setTimeout(resolve, 20))
+        }
+    }
+    return Promise.all(Array.from({ length: lanes }, (_, name) => lane(name)))
+  },
   stream: async (width) => {
     const flow = async () => {
       for (;;) say(await create())

@@ -46,7 +46,7 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
     create: through(repository.create),
     remove: through(repository.remove),
     count: through(repository.count),
-    ping: repository.ping,
+    ready: repository.ready,
   }
 }
 

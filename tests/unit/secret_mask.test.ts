@@ -94,7 +94,7 @@ describe("an unknown secret", () => {
     "Error validating access token: Session has expired on Monday",
     '{"code":"EXCHANGE_FAILED","state":"running","tokens":3}',
     "10:00:00.000 INFO  Restart is over code=NO_LEADER",
-    "Cannot reach the store as user 'catalogue' at '127.0.0.1:1', database 'charts'",
+    "Cannot use the store as user 'catalogue' at '127.0.0.1:1', database 'charts'",
     "https://cdn.example.com/a.jpg?width=100",
   ])
     test(`is not seen in ${given}`, () => equal(text(given), given))

@@ -58,6 +58,6 @@ export const layer = Layer.sync(RecordRepository, () => {
         return found(name, position < 0 ? undefined : records.splice(position, 1)[0])
       }),
     count: (name) => Effect.succeed(collectionOf(name).records.length),
-    ping: Effect.void,
+    ready: Effect.void,
   })
 })

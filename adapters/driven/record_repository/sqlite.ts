@@ -44,6 +44,9 @@ const TABLES = `
       WHERE collection = old.collection AND block = old.id / ${BLOCK_IDS} AND records = 0;
   END`
 
+/** Where readiness creates and deletes. No record collection can have this name: theirs hold no dot. */
+const PROBE = "portolan.probe"
+
 const decodeRecord = (id: number, body: string): Stored => ({ id, ...JSON.parse(body) })
 
 const found = (collection: string) => (record: Stored | undefined) =>
@@ -71,7 +74,6 @@ export const layer = Layer.effect(
       remove: db.prepare("DELETE FROM records WHERE collection = ? AND id = ? RETURNING body"),
       uncount: db.prepare("UPDATE collections SET records = records - 1 WHERE name = ?"),
       count: db.prepare("SELECT records FROM collections WHERE name = ?"),
-      ping: db.prepare("SELECT 1 FROM collections LIMIT 1"),
     }))
 
     const get = (collection: string, id: number): Stored | undefined => {
@@ -125,7 +127,8 @@ export const layer = Layer.effect(
           found(collection),
         ),
       count: (collection) => database.read(() => count(collection)),
-      ping: Effect.suspend(() => database.read(() => void sql.ping.get())),
+      // The very work of a create: it fails where a create would, on a full disk as on a broken page.
+      ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
     })
   }),
 )

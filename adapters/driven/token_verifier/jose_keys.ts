@@ -44,11 +44,26 @@ const fromSpki = (der: Buffer) => attempt(() => createPublicKey({ key: der, form
 /** The validity dates of a certificate are not looked at: a realm's certificate only carries its key. */
 const fromCertificate = (der: Buffer) => attempt(() => new X509Certificate(der).publicKey)
 
-const derOf = (base64: string): Buffer | Unusable => {
-  const body = base64.replace(/\s+/g, "")
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(body)
-    ? Buffer.from(body, "base64")
-    : unusable("must be PEM, base64, a JWK or a JWKS")
+/** The bytes that the text stands for, when it is base64 (RFC 4648 section 4) with or without its padding. */
+const bytesOf = (base64: string): Buffer | undefined => {
+  const bytes = Buffer.from(base64, "base64")
+  return bytes.toString("base64").replace(/=+$/, "") === base64.replace(/={0,2}$/, "") ? bytes : undefined
+}
+
+/**
+ * How many bytes the DER value takes whose first bytes these are; keys and certificates are SEQUENCEs (tag 0x30).
+ *
+ * @returns `undefined` while too few bytes are there to tell; 0 for what is no SEQUENCE
+ * @see X.690 section 8.1.3
+ */
+const derLength = (bytes: Buffer): number | undefined => {
+  const [tag, first] = bytes
+  if (tag === undefined || first === undefined) return undefined
+  if (tag !== 0x30) return 0
+  if (first < 0x80) return 2 + first
+  const digits = first & 0x7f
+  if (digits < 1 || digits > 3) return 0
+  return bytes.length < 2 + digits ? undefined : 2 + digits + bytes.readUIntBE(2, digits)
 }
 
 /** Refuses every key that could not verify RS256 safely. */
@@ -60,8 +75,8 @@ const rsaOnly = (key: KeyObject | undefined, unreadable: string): KeyObject | Un
 
 const fromPem = (label: string, body: string): KeyObject | Unusable => {
   if (label.includes("PRIVATE")) return unusable("must be a public key, not a private one")
-  const der = derOf(body)
-  if (der instanceof Unusable) return unusable("holds a broken PEM block")
+  const der = bytesOf(body.replace(/\s+/g, ""))
+  if (der === undefined || derLength(der) !== der.length) return unusable("holds a broken PEM block")
   if (label === "PUBLIC KEY") return rsaOnly(fromSpki(der), "holds a broken public key")
   if (label === "CERTIFICATE") return rsaOnly(fromCertificate(der), "holds a broken certificate")
   return unusable("must hold PEM blocks of the kind PUBLIC KEY or CERTIFICATE")
@@ -75,9 +90,23 @@ const fromPems = (text: string): ReadonlyArray<KeyObject | Unusable> =>
     ? [...text.matchAll(PEM)].map(([, label = "", body = ""]) => fromPem(label, body))
     : [unusable("holds text outside its PEM blocks, or a broken block")]
 
-const fromBase64 = (text: string): KeyObject | Unusable => {
-  const der = derOf(text)
-  return der instanceof Unusable ? der : rsaOnly(fromSpki(der) ?? fromCertificate(der), REQUIRED)
+const BAD_BASE64 =
+  "must be PEM, base64, a JWK or a JWKS; a bare key must be whole, and nothing but another key may follow it"
+
+/** A key may be wrapped into lines, and only its own length tells where it ends: so pieces are joined until it is whole. */
+const fromBase64 = (text: string): ReadonlyArray<KeyObject | Unusable> => {
+  const keys: Array<KeyObject | Unusable> = []
+  let key = ""
+  for (const piece of text.split(/\s+/)) {
+    key += piece
+    const der = bytesOf(key)
+    const length = der === undefined ? undefined : derLength(der)
+    if (der === undefined || length === undefined || der.length < length) continue
+    if (der.length > length) return [unusable(BAD_BASE64)]
+    keys.push(rsaOnly(fromSpki(der) ?? fromCertificate(der), REQUIRED))
+    key = ""
+  }
+  return key === "" ? keys : [unusable(BAD_BASE64)]
 }
 
 const isPrivate = (jwk: JsonObject): boolean => "d" in jwk || "k" in jwk
@@ -127,7 +156,7 @@ const find = (source: string): ReadonlyArray<Found> => {
   const text = tidied(source)
   if (text === "") return [{ kid: undefined, key: unusable("must not be empty") }]
   if (text.startsWith("{")) return fromJson(text)
-  const keys = text.includes("-----") ? fromPems(text) : [fromBase64(text)]
+  const keys = text.includes("-----") ? fromPems(text) : fromBase64(text)
   return keys.map((key) => ({ kid: undefined, key }))
 }
 
@@ -143,10 +172,12 @@ const toRealmKey = ({ kid, key }: Found): Effect.Effect<RealmKey, Unusable> =>
 /**
  * Reads the realm's key or keys from a configured text.
  *
- * @param source PEM blocks (SPKI or X.509, several in a row), bare base64 of either, a JWK, or a JWKS; quotes, blanks, a
- * BOM, CRLF and literal `\n` around and inside are forgiven
- * @fails {InvalidIdentitySetup} when any key in it is private, broken, not RSA or below 2048 bits, or none can verify RS256;
- * names the option and the rule, never the source
+ * Every key counts: several PEM blocks in a row, or several bare keys with blanks or line ends between them.
+ *
+ * @param source PEM blocks (SPKI or X.509), bare base64 of either, a JWK, or a JWKS; quotes, blanks, a BOM, CRLF and literal
+ * `\n` around and inside are forgiven
+ * @fails {InvalidIdentitySetup} when any key in it is private, broken, not RSA or below 2048 bits, when anything but another
+ * key follows a key, or when none can verify RS256; names the option and the rule, never the source
  * @see seed section 5.1
  */
 export const readKeys = Effect.fnUntraced(

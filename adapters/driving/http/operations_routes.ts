@@ -6,9 +6,10 @@ import type { Responder } from "./respond.ts"
 const HIDDEN = { detail: { hide: true } } as const
 
 /**
- * `/health/live`: the process answers. `/health/ready`: it can do its work too, else 503 with `Retry-After`.
+ * `/health/live`: the process answers. `/health/ready`: it can do its work too, writes included, else 503 with `Retry-After`.
  *
- * @param ready fails with what is missing
+ * @param ready fails with what is missing; it is run for every request, so one that costs something bounds its own rate
+ * @param responder turns what came of `ready` into an answer
  */
 export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, responder: Responder) =>
   new Elysia({ prefix: "/health" })
@@ -33,7 +34,12 @@ export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, responder
 
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-/** `/metrics` in the Prometheus text format. */
+/**
+ * `/metrics` in the Prometheus text format.
+ *
+ * @param format gives the whole text
+ * @param responder answers with it
+ */
 export const metricsRoutes = (format: Effect.Effect<string>, responder: Responder) =>
   new Elysia().get(
     "/metrics",

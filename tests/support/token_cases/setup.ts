@@ -14,6 +14,10 @@ export interface SetupCase {
 const realm = () => KEYS.realm().publicKey
 const PEM = () => pemOf(realm())
 const BARE = () => bareOf(realm())
+const der = () => realm().export({ type: "spki", format: "der" })
+const pemOfDer = (bytes: Buffer) =>
+  `-----BEGIN PUBLIC KEY-----\n${bytes.toString("base64")}\n-----END PUBLIC KEY-----\n`
+const inLines = (base64: string) => base64.replace(/.{64}/g, "$&\n")
 
 const exported = (type: "pkcs1" | "pkcs8", key: "publicKey" | "privateKey") => (): string =>
   String(KEYS.realm()[key].export({ type: type as "pkcs8", format: "pem" }))
@@ -90,13 +94,24 @@ export const SETUP_CASES: ReadonlyArray<SetupCase> = [
   keys("truncated base64", () => BARE().slice(0, 200)),
   keys("a comment before the PEM", () => `# our key\n${PEM()}`),
   keys("a good PEM, then a broken one", () => `${PEM()}-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n`),
+  keys("a good PEM with bytes after its key", () => pemOfDer(Buffer.concat([der(), Buffer.from([0])]))),
+  keys("a bare key, then a short one", () => `${BARE()}\n${bareOf(KEYS.short().publicKey)}`),
+  keys("a bare key, then an elliptic one", () => `${BARE()} ${bareOf(KEYS.elliptic().publicKey)}`),
+  keys("a bare key, then a truncated one", () => `${BARE()}\n${bareOf(KEYS.other().publicKey).slice(0, -4)}`),
+  keys("a bare key, then base64 that is no key", () => `${BARE()}\nbm90IGEga2V5IGF0IGFsbA==`),
+  keys("a bare key, then one letter", () => `${BARE()} A`),
+  keys("a bare key, then a word", () => `${BARE()} # ours`),
+  keys("a bare key with more bytes in its line", () => Buffer.concat([der(), Buffer.from("more")]).toString("base64")),
+  keys("two bare keys with nothing between them", () => `${BARE()}${bareOf(KEYS.other().publicKey)}`),
+  keys("two bare keys with a comma between them", () => `${BARE()},${bareOf(KEYS.other().publicKey)}`),
+  keys("a bare key beside a PEM", () => `${bareOf(KEYS.other().publicKey)}\n${PEM()}`),
   keys("a good PEM, then a private one", () => `${PEM()}${exported("pkcs8", "privateKey")()}`),
 ]
 
 /** Spellings of the realm's own key. */
 const SPELLINGS: ReadonlyArray<readonly [title: string, make: () => string]> = [
   ["bare base64", BARE],
-  ["bare base64 in lines", () => BARE().replace(/.{64}/g, "$&\n")],
+  ["bare base64 in lines", () => inLines(BARE())],
   ["PEM", PEM],
   ["PEM with CRLF", () => PEM().replaceAll("\n", "\r\n")],
   ["PEM in one line", () => PEM().replaceAll("\n", "")],
@@ -128,6 +143,14 @@ const SPELLINGS: ReadonlyArray<readonly [title: string, make: () => string]> = [
 const TWO: ReadonlyArray<readonly [title: string, make: () => string]> = [
   ["two PEMs", () => `${PEM()}${pemOf(KEYS.other().publicKey)}`],
   ["two PEMs in one line", () => `${PEM()}${pemOf(KEYS.other().publicKey)}`.replaceAll("\n", "\\n")],
+  ["two bare keys, one a line", () => `${BARE()}\n${bareOf(KEYS.other().publicKey)}\n`],
+  ["two bare keys with a blank between them", () => `${BARE()} ${bareOf(KEYS.other().publicKey)}`],
+  ["two bare keys with a literal \\n between them", () => `"${BARE()}\\n${bareOf(KEYS.other().publicKey)}"`],
+  ["two bare keys, each in lines", () => `${inLines(BARE())}\n\n${inLines(bareOf(KEYS.other().publicKey))}`],
+  [
+    "a bare certificate, then a bare key",
+    () => `${certificateOf(KEYS.realm()).toString("base64")}\n${bareOf(KEYS.other().publicKey)}`,
+  ],
   ["a JWKS of two", () => set(jwkOf(realm(), { kid: "a" }), jwkOf(KEYS.other().publicKey, { kid: "b" }))],
 ]
 

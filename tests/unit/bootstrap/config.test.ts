@@ -40,6 +40,7 @@ describe("defaults", () => {
       AUTH_CLOCK_TOLERANCE_S: 0,
       AUTH_REQUIRE_TYP: false,
       STORE: "sqlite",
+      MONGODB_SINGLE_WRITER: false,
       SCHEDULER_SCALE_GROUP: "restreamer",
       SCHEDULER_ROLES: "operator",
       MEDIA_ROLES: "publisher",
@@ -87,6 +88,10 @@ describe("mistakes", () => {
 
   for (const [env, line] of [
     [{ STORE: "mongo" }, "MONGODB_URL is required with STORE=mongo"],
+    [
+      { STORE: "mongo", MONGODB_URL: "mongodb://h", REUSE_PORT: "true", MONGODB_SINGLE_WRITER: "true" },
+      "MONGODB_SINGLE_WRITER must not be set with REUSE_PORT: processes that share a port all write",
+    ],
     [{ GRAPH_URL: "http://h" }, "GRAPH_API_VERSION is required with GRAPH_URL"],
     [{ GRAPH_API_VERSION: "v25.0" }, "GRAPH_URL is required with GRAPH_API_VERSION"],
     [

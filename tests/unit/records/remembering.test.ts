@@ -25,7 +25,7 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     create: unused,
     remove: unused,
     count: unused,
-    ping: Effect.void,
+    ready: Effect.void,
   })
   return {
     repository: remembering(repository, () => (reachable ? Effect.succeed(version) : Effect.fail(away))),
