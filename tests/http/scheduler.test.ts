@@ -149,6 +149,7 @@ describe("jobs", () => {
     const { data } = (await (await send("GET", "/restarts")).json()) as { data: ReadonlyArray<Record<string, unknown>> }
     expect(data).toEqual([
       {
+        agent: agent.url,
         jobId: "restarted",
         region: "",
         state: "stopped",
@@ -191,6 +192,8 @@ describe("jobs", () => {
 describe("failures of the agent", () => {
   test.each([
     [404, "job not found", 404, "SCHEDULER_NOT_FOUND", undefined],
+    [404, "404 page not found", 502, "SCHEDULER_FOREIGN_ANSWER", undefined],
+    [404, "", 502, "SCHEDULER_FOREIGN_ANSWER", undefined],
     [
       400,
       "job scaling blocked due to active deployment",

@@ -49,7 +49,7 @@ export const makeWorld = Effect.fnUntraced(function* () {
   const scalings: Array<number> = []
   /** Fates of the next scalings, one each; "done" after them. */
   const fates: Array<Fate> = []
-  /** Fates of the next reads of a definition; undefined is an ordinary one. */
+  /** Fates of the next looks at a job; undefined is an ordinary one. */
   const lookFates: Array<errors.SchedulerError | undefined> = []
   let looks = 0
   const scheduler = SchedulerPort.of({
@@ -62,11 +62,11 @@ export const makeWorld = Effect.fnUntraced(function* () {
         if ("refused" in fate) return Effect.fail(fate.refused)
         return Effect.andThen(inner.scaleJob(to), Effect.fail(fate.doneButFailed))
       }),
-    getDefinition: (at, poll) =>
+    scaleStatus: (at) =>
       Effect.suspend(() => {
         looks += 1
         const fate = lookFates.shift()
-        return fate === undefined ? inner.getDefinition(at, poll) : Effect.fail(fate)
+        return fate === undefined ? inner.scaleStatus(at) : Effect.fail(fate)
       }),
   })
   // Later instances see it: what a shared journal makes the service do is done here too.
@@ -83,7 +83,7 @@ export const makeWorld = Effect.fnUntraced(function* () {
     const own = SchedulerPort.of({
       ...scheduler,
       scaleJob: (to) => alive(scheduler.scaleJob(to)),
-      getDefinition: (at, poll) => alive(scheduler.getDefinition(at, poll)),
+      scaleStatus: (at) => alive(scheduler.scaleStatus(at)),
     })
     const ownJournal = RestartJournal.of({
       ...journal,
@@ -92,7 +92,7 @@ export const makeWorld = Effect.fnUntraced(function* () {
       close: (id, owner) => alive(journal.close(id, owner)),
       renew: (id, lease) => alive(journal.renew(id, lease)),
       release: (owner) => (gone ? Effect.void : journal.release(owner)),
-      claim: (endpoint, now, lease) => alive(journal.claim(endpoint, now, lease)),
+      claim: (at, now, lease) => alive(journal.claim(at, now, lease)),
     })
     const layers = restartsLayer({ ...RESTART_RULES, ...rules }, "8 seconds").pipe(
       Layer.provide(Layer.succeed(SchedulerPort, own)),
