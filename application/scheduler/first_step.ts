@@ -9,7 +9,7 @@ import {
   type RestartRules,
   type Sight,
 } from "../../domain/scheduler/restart_plan.ts"
-import type { Entries } from "./restart_entry.ts"
+import { type Entries, monotonicMs } from "./restart_entry.ts"
 import type { RestartRequests } from "./restart_requests.ts"
 
 /** A restart whose job may have to be brought back. */
@@ -39,16 +39,20 @@ export const makeFirstStep = (parts: {
 
   const dueIn = (delayMs: number) => Effect.map(Clock.currentTimeMillis, (now) => now + delayMs)
 
-  /** The agent confirmed it. */
-  const confirmed = Effect.fnUntraced(function* (record: RestartRecord, stopIndex: Integer | undefined) {
+  /** The agent confirmed it, `tookMs` milliseconds after it was asked. */
+  const confirmed = Effect.fnUntraced(function* (
+    record: RestartRecord,
+    stopIndex: Integer | undefined,
+    tookMs: number,
+  ) {
     const known = stopIndex === undefined ? {} : { stopIndex }
     const next: RestartRecord = { ...record, ...known, state: "stopped", dueAt: yield* dueIn(rules.delayMs) }
     const held = yield* Effect.exit(entries.hold(next))
-    // Whoever had the entry meanwhile may have brought the job back already.
-    const takenOver = Exit.isSuccess(held) && !held.value
+    // Whoever had the entry meanwhile may have brought the job back already; and what took long may be long ago.
+    const isFresh = Exit.isSuccess(held) && held.value && tookMs < rules.leaseMs
     const step: FirstStep = {
       answer: Exit.asVoid(held),
-      left: takenOver ? { record: next } : { record: next, seen: AT_ZERO },
+      left: isFresh ? { record: next, seen: AT_ZERO } : { record: next },
     }
     return step
   })
@@ -73,8 +77,10 @@ export const makeFirstStep = (parts: {
    */
   return Effect.fnUntraced(function* (record: RestartRecord) {
     yield* entries.open(record)
+    const sent = yield* monotonicMs
     const first = yield* Effect.result(requests.scaleTo(record, RESTART_COUNTS.stop))
-    if (Result.isSuccess(first)) return yield* confirmed(record, first.success.jobModifyIndex)
+    const tookMs = (yield* monotonicMs) - sent
+    if (Result.isSuccess(first)) return yield* confirmed(record, first.success.jobModifyIndex, tookMs)
     if (mayHaveStopped(first.failure)) return yield* unclear(record, first.failure)
     yield* entries.forget(record)
     const refused: FirstStep = { answer: Exit.fail(first.failure) }

@@ -11,7 +11,7 @@ import { RESTART_RULES, type RestartRules } from "../../../domain/scheduler/rest
 import { type Change, type Fate, makeAgentModel } from "../../support/restart_agent_model.ts"
 import { type Instance, type Machine, startInstance } from "../../support/restart_instance_model.ts"
 
-const RUNS = Number(process.env["RUNS"] ?? 5000)
+const RUNS = 5000
 
 /** What happens, and how long after the last thing, milliseconds. */
 interface Happening {

@@ -27,6 +27,7 @@ export const REFUSALS = {
   refused: new errors.SchedulerRefused({ ...answered, applied: "no" }),
   failed: new errors.SchedulerFailed({ ...answered, status: 500 }),
   deployment: new errors.ActiveDeployment({ ...answered, applied: "no" }),
+  foreign: new errors.ForeignAnswer({ ...answered, status: 404 }),
   unreachable: new errors.SchedulerUnreachable({ ...call(0), applied: "no", reason: "connection" }),
   timeout: new errors.SchedulerTimeout(call(0)),
   lost: new errors.SchedulerConnectionLost(call(0)),
@@ -74,7 +75,10 @@ export const makeWorld = Effect.fnUntraced(function* () {
   yield* inner.runJob(sampleJob("web"), { region: "" })
 
   /** Starts an instance of the service on the same agent and journal. */
-  const start = Effect.fnUntraced(function* (rules: Partial<RestartRules> = {}) {
+  const start = Effect.fnUntraced(function* (
+    rules: Partial<RestartRules> = {},
+    address: Partial<Pick<SchedulerPort["Service"], "endpoint" | "clusterKeys">> = {},
+  ) {
     const scope = yield* Scope.make()
     let gone = false
     // A crashed instance neither sends nor writes any more.
@@ -82,6 +86,7 @@ export const makeWorld = Effect.fnUntraced(function* () {
       Effect.suspend(() => (gone ? Effect.never : work))
     const own = SchedulerPort.of({
       ...scheduler,
+      ...address,
       scaleJob: (to) => alive(scheduler.scaleJob(to)),
       scaleStatus: (at) => alive(scheduler.scaleStatus(at)),
     })
