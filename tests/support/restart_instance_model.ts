@@ -27,6 +27,9 @@ export interface Instance {
   readonly isStopped: () => boolean
 }
 
+/** How long it takes to open an entry. */
+const OPENING_MS = 10
+
 const unused = Effect.die("not part of the model")
 
 /** Starts an instance on a machine. */
@@ -64,7 +67,8 @@ export const startInstance = Effect.fnUntraced(function* (
   })
   const ownJournal = RestartJournal.of({
     shared: true,
-    open: (record, lease) => runs(journal.open(record, lease)),
+    // Long enough for a stop to fall into it.
+    open: (record, lease) => runs(Effect.delay(journal.open(record, lease), OPENING_MS)),
     update: (record, lease) => runs(journal.update(record, lease)),
     close: (id, owner) => runs(journal.close(id, owner)),
     renew: (id, lease) => runs(journal.renew(id, lease)),

@@ -13,8 +13,8 @@ import { startInstance } from "../../support/restart_instance_model.ts"
 
 const slow = (actsAfterMs: number, end: Fate["end"] = "answered"): Fate => ({ end, actsAfterMs, answersAfterMs: 0 })
 
-/** Two instances in front of a job at 1 that one of them restarts. */
-const twoInstances = Effect.fnUntraced(function* (...fates: ReadonlyArray<Fate>) {
+/** Two instances in front of a job at 1 that one of them begins to restart. */
+const begun = Effect.fnUntraced(function* (fates: ReadonlyArray<Fate>) {
   const agent = makeAgentModel(1, fates)
   const journal = Context.get(yield* Layer.build(memoryJournal.layer), RestartJournal)
   const start = () => startInstance(agent, journal, { aheadMs: 0 }, RESTART_RULES)
@@ -22,8 +22,14 @@ const twoInstances = Effect.fnUntraced(function* (...fates: ReadonlyArray<Fate>)
   const states = Effect.map(journal.list, (all) => all.map(({ state }) => state))
   yield* TestClock.adjust(0)
   const caller = yield* Effect.forkChild(Effect.exit(one.restart))
-  yield* TestClock.adjust(1)
   return { agent, one, other, caller, states }
+})
+
+/** The same, once the scale to 0 is on its way. */
+const twoInstances = Effect.fnUntraced(function* (...fates: ReadonlyArray<Fate>) {
+  const both = yield* begun(fates)
+  yield* TestClock.adjust(20)
+  return both
 })
 
 describe("the scale to 0 takes 15 s", () => {
@@ -48,6 +54,7 @@ describe("the scale to 0 takes 15 s", () => {
         yield* one.stop
         yield* TestClock.adjust(seconds * 1000)
         yield* one.goOn
+        yield* TestClock.adjust(20)
         equal((yield* Fiber.join(caller))._tag, "Success")
         deepEqual(yield* states, ["stopped"])
         yield* TestClock.adjust("3 minutes")
@@ -91,6 +98,24 @@ describe("the deadline of the scale to 0 passes", () => {
       deepEqual([agent.job.count, agent.job.index], [1, 3])
       yield* TestClock.adjust("2 minutes")
       deepEqual([agent.job.count, yield* states], [1, []])
+    }),
+  )
+})
+
+describe("the owner is stopped while the entry is written", () => {
+  effectTest("for so long that another closed it: it is opened again before anything is sent", () =>
+    Effect.gen(function* () {
+      const { agent, one, states } = yield* begun([slow(15_000)])
+      yield* TestClock.adjust(1)
+      yield* one.stop
+      yield* TestClock.adjust("2 minutes")
+      deepEqual([agent.job.index, yield* states], [1, []])
+      yield* one.goOn
+      yield* TestClock.adjust("1 second")
+      deepEqual(yield* states, ["intent"])
+      yield* one.kill
+      yield* TestClock.adjust("3 minutes")
+      deepEqual([agent.job.count, agent.job.index, yield* states], [1, 3, []])
     }),
   )
 })
