@@ -113,6 +113,8 @@ export const makeAgentModel = (count: number, fates: ReadonlyArray<Fate>) => {
     job,
     /** True while a request that was sent may still have an effect. */
     isBusy: () => underWay > 0,
+    /** The next request meets this fate. */
+    meet: (fate: Fate): void => void left.unshift(fate),
     scaleJob: (to: JobScaling) => request("scaleJob", DEADLINE_MS.write, () => scale(to)),
     scaleStatus: request("scaleStatus", DEADLINE_MS.read, status),
     change: (change: Change): void => {

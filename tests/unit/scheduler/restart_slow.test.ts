@@ -105,11 +105,12 @@ describe("the deadline of the scale to 0 passes", () => {
 describe("the owner is stopped while the entry is written", () => {
   effectTest("for so long that another closed it: it is opened again before anything is sent", () =>
     Effect.gen(function* () {
-      const { agent, one, states } = yield* begun([slow(15_000)])
+      const { agent, one, states } = yield* begun([])
       yield* TestClock.adjust(1)
       yield* one.stop
       yield* TestClock.adjust("2 minutes")
       deepEqual([agent.job.index, yield* states], [1, []])
+      agent.meet(slow(15_000))
       yield* one.goOn
       yield* TestClock.adjust("1 second")
       deepEqual(yield* states, ["intent"])
