@@ -3,8 +3,10 @@
 import { createScheduler } from "../../bootstrap/scheduler.ts"
 
 const [baseUrl = "", journalPath = "", delayMs, leaseMs, writeTimeoutMs, marginMs, ...jobIds] = process.argv.slice(2)
+const token = process.env["RESTARTER_TOKEN"]
 const scheduler = createScheduler({
   baseUrl,
+  ...(token === undefined ? {} : { token }),
   journalPath,
   writeTimeoutMs: Number(writeTimeoutMs),
   restart: { delayMs: Number(delayMs), leaseMs: Number(leaseMs), marginMs: Number(marginMs) },
