@@ -133,7 +133,7 @@ export const afterSuccess = (settled: boolean): MoveAfterTry =>
 /**
  * What to do after a failed second step.
  *
- * @param waitedMs milliseconds since the second step was due for the first time
+ * @param waitedMs milliseconds since the second step was planned
  */
 export const afterFailure = (
   error: SchedulerError,

@@ -272,30 +272,6 @@ describe("restart", () => {
     )
   }
 
-  effectTest("guarded, it leaves a job alone that somebody else changed (case 72)", () =>
-    Effect.gen(function* () {
-      const { restarts, scheduler, scalings, count, logs } = yield* started({ guard: true })
-      yield* restarts.restart(WEB)
-      yield* scheduler.runJob(sampleJob("web", 7), WEB)
-      yield* TestClock.adjust("1 second")
-      equal(yield* count(), 7)
-      deepEqual(scalings, [0, 1])
-      deepEqual(yield* restarts.unfinished, [])
-      equal(errorsIn(logs), 0)
-    }),
-  )
-
-  effectTest("guarded, it brings a job back that was changed but still is at 0", () =>
-    Effect.gen(function* () {
-      const { restarts, scheduler, count } = yield* started({ guard: true })
-      yield* restarts.restart(WEB)
-      yield* scheduler.runJob(sampleJob("web", 0), WEB)
-      yield* TestClock.adjust("1 second")
-      equal(yield* count(), 1)
-      deepEqual(yield* restarts.unfinished, [])
-    }),
-  )
-
   effectTest("a job deleted between the steps is no error", () =>
     Effect.gen(function* () {
       const { restarts, scheduler, logs } = yield* started()

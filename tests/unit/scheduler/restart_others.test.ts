@@ -2,7 +2,7 @@
 // addresses and clusters, and a token of few rights.
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { effectTest } from "../../support/effect_test.ts"
 import { makeWorld, REFUSALS, sampleJob } from "./restart_world.ts"
@@ -81,6 +81,32 @@ describe("somebody changes the count while the second step is refused", () => {
   )
 })
 
+describe("with the guard, somebody changes the job before the first try of the second step", () => {
+  effectTest("guarded, it leaves a job alone that somebody else changed (case 72)", () =>
+    Effect.gen(function* () {
+      const { restarts, scheduler, scalings, count, logs } = yield* started({ guard: true })
+      yield* restarts.restart(WEB)
+      yield* scheduler.runJob(sampleJob("web", 7), WEB)
+      yield* TestClock.adjust("1 second")
+      equal(yield* count(), 7)
+      deepEqual(scalings, [0, 1])
+      deepEqual(yield* restarts.unfinished, [])
+      equal(errorsIn(logs), 0)
+    }),
+  )
+
+  effectTest("guarded, it brings a job back that was changed but still is at 0", () =>
+    Effect.gen(function* () {
+      const { restarts, scheduler, count } = yield* started({ guard: true })
+      yield* restarts.restart(WEB)
+      yield* scheduler.runJob(sampleJob("web", 0), WEB)
+      yield* TestClock.adjust("1 second")
+      equal(yield* count(), 1)
+      deepEqual(yield* restarts.unfinished, [])
+    }),
+  )
+})
+
 describe("a token that may scale and not look", () => {
   effectTest("brings a job back that the process before left", () =>
     Effect.gen(function* () {
@@ -141,6 +167,39 @@ describe("another address", () => {
         deepEqual([left?.endpoint, left?.state, scalings], ["http://127.0.0.1:4646", "stopped", [0]])
       }),
     )
+
+  effectTest("the agent is asked for its cluster once, and not before there is a restart", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      let asked = 0
+      const clusterKeys = Effect.sync(() => {
+        asked += 1
+        return ["key 1"]
+      })
+      const { restarts } = yield* world.start({}, { clusterKeys })
+      yield* TestClock.adjust("1 minute")
+      equal(asked, 0)
+      for (let times = 0; times < 3; times++) {
+        yield* restarts.restart(WEB)
+        yield* TestClock.adjust("10 seconds")
+      }
+      deepEqual([asked, yield* restarts.unfinished], [1, []])
+    }),
+  )
+
+  effectTest("an agent that is slow to tell its cluster holds a restart up by a second at most", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      const { restarts } = yield* world.start({}, { clusterKeys: Effect.never })
+      const restarted = yield* Effect.forkChild(restarts.restart(WEB))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(restarted)
+      const [held] = yield* restarts.unfinished
+      deepEqual([held?.state, held?.cluster], ["stopped", undefined])
+      yield* TestClock.adjust("1 second")
+      equal(yield* world.count(), 1)
+    }),
+  )
 
   effectTest("nothing is resumed while the agent cannot say which cluster it is of", () =>
     Effect.gen(function* () {
