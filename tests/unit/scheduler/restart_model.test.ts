@@ -93,8 +93,8 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
     .map(([what, more]) => [{ afterMs: 0, what }, ...more]),
 })
 
-/** Ends of runs that were seen: a model that never stops a job would prove nothing. */
-const seen = { stopped: 0, takenOver: 0, stuck: 0, killed: 0 }
+/** How often what makes restarts hard was seen: a model that never met it would prove nothing. */
+const seen = { killed: 0, stuck: 0, late: 0 }
 
 /** Plays a scenario, gives everybody time, and returns what is wrong then, if anything. */
 const play = Effect.fnUntraced(function* ({ count, guard, fates, happenings }: Scenario) {
@@ -144,6 +144,7 @@ const play = Effect.fnUntraced(function* ({ count, guard, fates, happenings }: S
     yield* happen(each)
     yield* TestClock.adjust(0)
   }
+  if (agent.isBusy()) seen.late += 1
   // From here on nothing happens any more but what is under way.
   for (const machine of [0, 1] as const) {
     yield* start(machine)
@@ -173,5 +174,5 @@ test(`a restart is never lost: ${RUNS} runs of the model`, { timeout: 600_000 },
     }),
     { numRuns: RUNS, endOnFailure: false },
   )
-  ok(seen.killed > 0)
+  ok(Math.min(seen.killed, seen.stuck, seen.late) > RUNS / 100, JSON.stringify(seen))
 })
