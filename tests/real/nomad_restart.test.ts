@@ -38,6 +38,7 @@ const definitionOf = (ID: string, count = 1, type: "batch" | "service" = "batch"
 const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-restarts-"))
   const children: Array<Bun.Subprocess> = []
+  const made: Array<string> = []
   let agentUrl: string
   let proxy: AgentProxy
   let setup: Scheduler
@@ -49,6 +50,8 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
   }, 120_000)
   afterAll(async () => {
     for (const child of children) child.kill("SIGKILL")
+    // The agent may be everybody's.
+    await Promise.all(made.map((id) => setup.deleteJob(id, "", true)))
     await setup.close()
     await proxy.stop()
     rmSync(folder, { recursive: true })
@@ -59,6 +62,7 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
   const newJobs = async (type: "batch" | "service" = "batch", endings = [""]): Promise<ReadonlyArray<string>> => {
     const name = `restart-${Date.now().toString(36)}-${++cases}`
     const ids = Array.from({ length: TIMES }, (_, index) => `${name}-${index}${endings[index % endings.length]}`)
+    made.push(...ids)
     await Promise.all(ids.map((id) => setup.runJob(definitionOf(id, 1, type))))
     if (type === "service") await Promise.all(ids.map((id) => deployed(id)))
     return ids
