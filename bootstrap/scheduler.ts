@@ -83,7 +83,7 @@ export interface Scheduler extends AsyncDisposable {
     region?: string,
     from?: { readonly topics?: ReadonlyArray<string>; readonly index?: Integer },
   ) => AsyncIterable<EventBatch>
-  /** Restarts that wait for their second step, and those that are stuck. */
+  /** Restarts that are not over, and those that are stuck; with a journal, also those of other clusters in it. */
   readonly unfinishedRestarts: () => Promise<ReadonlyArray<RestartRecord>>
   /** Waits for second steps of restarts, then lets go of everything. */
   readonly close: () => Promise<void>
@@ -139,7 +139,7 @@ export const createScheduler = (options: SchedulerOptions): Scheduler => {
     getDefinition: (jobId, region) => run(jobs.getDefinition({ jobId, ...place(region) })),
     runJob: (definition, region) => silently(jobs.runJob(definition, place(region))),
     scaleJob: (jobId, count, region) => silently(jobs.scaleJob({ jobId, count, ...place(region) })),
-    restartJob: (jobId, region) => run(jobs.restartJob({ jobId, ...place(region) })),
+    restartJob: (jobId, region) => silently(jobs.restartJob({ jobId, ...place(region) })),
     deleteJob: (jobId, region, purge = false) => silently(jobs.deleteJob({ jobId, purge, ...place(region) })),
     allocationStats: (allocationId, region) => run(jobs.allocationStats({ allocationId, ...place(region) })),
     getAllocations: (nodeId, region) => run(jobs.getAllocations({ nodeId, ...place(region) })),

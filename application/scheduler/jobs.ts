@@ -36,10 +36,10 @@ export const planJob = (definition: JobDefinition, place: Place) =>
 export const scaleJob = (to: Omit<JobScaling, "group">) =>
   ask((scheduler) => scheduler.scaleJob({ ...to, group: scheduler.scaleGroup }))
 
-/** Scales the configured group to 0, and one second later to 1. Fails with the {@link RestartError} of the first step alone. */
+/** Scales the configured group to 0, and one second later to 1; gives the restart's id. Fails with the {@link RestartError} of the first step alone. */
 export const restartJob = (job: JobAt) => Effect.flatMap(Restarts, ({ restart }) => restart(job))
 
-/** Restarts that are pending or stuck, oldest first. */
+/** Restarts of every cluster that are pending or stuck, oldest first. */
 export const unfinishedRestarts = Effect.flatMap(Restarts, ({ unfinished }) => unfinished)
 
 /** Stops a job; with `purge` it is also forgotten. An unknown job is no error: for the agent it is deleted already. */

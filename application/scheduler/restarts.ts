@@ -1,12 +1,19 @@
 import { Clock, Context, Deferred, type Duration, Effect, Exit, Layer, Option, Random, Schedule } from "effect"
 import type { RestartError } from "../../domain/scheduler/errors.ts"
 import { type JobAt, problemWithJobAt } from "../../domain/scheduler/job.ts"
-import { RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
+import { type ClusterAt, RestartJournal, type RestartRecord } from "../../domain/scheduler/restart_journal.ts"
 import type { RestartRules } from "../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { makeBackground } from "../background.ts"
-import { makeSteps } from "./restart_sequence.ts"
+import { makeClusterLookup } from "./cluster_lookup.ts"
+import { makeFirstStep } from "./first_step.ts"
+import { makeEntries } from "./restart_entry.ts"
+import { makeRestartRequests } from "./restart_requests.ts"
+import { makeSecondStep } from "./second_step.ts"
+
+/** How long a restart waits to learn which cluster it is for. */
+const LOOKUP_PATIENCE = "1 second"
 
 /**
  * Restarts jobs, and never leaves one at 0: not when the process ends in order, not when it is killed, not when two
@@ -18,10 +25,12 @@ export class Restarts extends Context.Service<
     /**
      * Scales the job's group to 0, and one second later, behind the caller, back to 1 (seed 4.3 rule 2).
      *
-     * @fails {RestartError} when the first step failed; the second step's errors are only logged
+     * @returns the id under which it is listed until it is over
+     * @fails {RestartError} when the first step failed, or the journal may not hold the restart; the second step's errors
+     * are only logged
      */
-    readonly restart: (job: JobAt) => Effect.Effect<void, RestartError>
-    /** Restarts that wait for their second step, and those that are stuck. */
+    readonly restart: (job: JobAt) => Effect.Effect<RestartRecord["id"], RestartError>
+    /** Restarts of every cluster that are not over, and those that are stuck, oldest first. */
     readonly unfinished: Effect.Effect<ReadonlyArray<RestartRecord>, StoreUnavailable>
   }
 >()("portolan/application/scheduler/Restarts") {}
@@ -31,18 +40,15 @@ const randomName = Effect.map(
   (parts) => parts.map((part) => part.toString(36)).join(""),
 )
 
-const newRecord = Effect.fnUntraced(function* (
-  { endpoint, scaleGroup }: SchedulerPort["Service"],
-  { jobId, region, namespace }: JobAt,
-) {
+const newRecord = Effect.fnUntraced(function* (at: ClusterAt, { jobId, region, namespace }: JobAt, group: string) {
   const now = yield* Clock.currentTimeMillis
   const record: RestartRecord = {
     id: `${now.toString(36)}-${yield* randomName}`,
-    endpoint,
+    ...at,
     jobId,
     region,
     ...(namespace === undefined ? {} : { namespace }),
-    group: scaleGroup,
+    group,
     state: "intent",
     createdAt: now,
     dueAt: now,
@@ -59,12 +65,26 @@ const make = Effect.fnUntraced(function* (rules: RestartRules, grace: Duration.I
   const scheduler = yield* SchedulerPort
   const journal = yield* RestartJournal
   const owner = yield* randomName
-  const { begin, finish, resume } = makeSteps({ scheduler, journal, rules, owner })
-  const leaseFromNow = Effect.map(Clock.currentTimeMillis, (now) => ({ owner, until: now + rules.leaseMs }))
+  const requests = makeRestartRequests(scheduler)
+  const entries = makeEntries({ journal, rules, owner })
+  const cluster = yield* makeClusterLookup(scheduler)
+  const ending = yield* Deferred.make<void>()
 
-  // Finalizers run in reverse: the leases are given back once the running sequences have ended.
+  // Finalizers run in reverse: watches end, then second steps, and then the leases are given back.
   yield* Effect.addFinalizer(() => attempt("release", journal.release(owner)))
   const background = yield* makeBackground(grace)
+  yield* Effect.addFinalizer(() => Deferred.succeed(ending, undefined))
+
+  const firstStep = makeFirstStep({ requests, entries, rules })
+  const secondStep = makeSecondStep({
+    requests,
+    entries,
+    rules,
+    settleMs: scheduler.writeTimeoutMs + rules.marginMs,
+    ending: Deferred.await(ending),
+  })
+
+  const leaseFromNow = Effect.map(Clock.currentTimeMillis, (now) => ({ owner, until: now + rules.leaseMs }))
 
   /** Runs a sequence behind the caller, renewing its lease as long as it takes. */
   const runBehind = (record: RestartRecord, sequence: Effect.Effect<void>) => {
@@ -75,31 +95,50 @@ const make = Effect.fnUntraced(function* (rules: RestartRules, grace: Duration.I
     return background("restart", Effect.raceFirst(sequence, Effect.schedule(renew, Schedule.spaced(rules.leaseMs / 3))))
   }
 
+  /**
+   * Goes on with what others left. The agent is asked only when there is something; and nothing is taken before it has said,
+   * or refused to say, which cluster it is of.
+   */
   const takeOver = Effect.gen(function* () {
-    const left = yield* journal.claim(scheduler.endpoint, yield* Clock.currentTimeMillis, yield* leaseFromNow)
-    for (const record of left) yield* runBehind(record, resume(record))
+    if ((yield* journal.list).every(({ state }) => state === "stuck")) return
+    const names = yield* cluster
+    if (Option.isNone(names)) return
+    const at = { endpoint: scheduler.endpoint, cluster: names.value }
+    const left = yield* journal.claim(at, yield* Clock.currentTimeMillis, yield* leaseFromNow)
+    for (const record of left) yield* runBehind(record, secondStep({ record }))
   })
   if (journal.shared)
     yield* Effect.forkScoped(Effect.repeat(attempt("take over", takeOver), Schedule.spaced(rules.leaseMs)))
 
+  /** What others need to know the cluster again; nothing when nobody else sees the journal, or the agent is slow to tell. */
+  const here = Effect.map(
+    journal.shared ? Effect.timeoutOption(cluster, LOOKUP_PATIENCE) : Effect.succeedNone,
+    (names): ClusterAt => ({
+      endpoint: scheduler.endpoint,
+      ...Option.match(Option.flatten(names), { onNone: () => ({}), onSome: (cluster) => ({ cluster }) }),
+    }),
+  )
+
   const restart = Effect.fn("restartJob")(function* (job: JobAt) {
     const problem = problemWithJobAt(job)
     if (problem !== undefined) return yield* problem
-    const record = yield* newRecord(scheduler, job)
+    const record = yield* newRecord(yield* here, job, scheduler.scaleGroup)
     const accepted = yield* Deferred.make<void, RestartError>()
     // The whole sequence runs behind: a caller that goes away cannot break it in the middle.
     const sequence = Effect.gen(function* () {
-      const first = yield* begin(record, (unclear) => runBehind(unclear, resume(unclear))).pipe(
-        Effect.onExit((exit) => Deferred.done(accepted, Exit.asVoid(exit))),
+      const first = yield* firstStep(record).pipe(
+        Effect.onExit((exit) => Deferred.done(accepted, Exit.isSuccess(exit) ? exit.value.answer : exit)),
         Effect.option,
       )
-      if (Option.isSome(first)) yield* finish(first.value)
+      const left = Option.flatMapNullishOr(first, (step) => step.left)
+      if (Option.isSome(left)) yield* secondStep(left.value)
     })
     yield* runBehind(record, sequence)
     yield* Deferred.await(accepted)
+    return record.id
   })
 
-  return Restarts.of({ restart, unfinished: journal.list(scheduler.endpoint) })
+  return Restarts.of({ restart, unfinished: journal.list })
 })
 
 /**

@@ -12,6 +12,7 @@ export type Operation =
   | "allocationStats"
   | "getAllocations"
   | "events"
+  | "clusterKeys"
 
 /** One call that went wrong. `path` is without query, and no field ever holds a secret. */
 export interface FailedCall {
@@ -127,6 +128,17 @@ const refusedCall = <const Tag extends string, const Code extends string>(
 /** No such job, allocation or node. */
 export class SchedulerNotFound extends refusedCall("SchedulerNotFound", "SCHEDULER_NOT_FOUND") {}
 
+/**
+ * A 404 that is not the agent's word on what was asked: a proxy's own page, or another route of the agent. It says nothing
+ * about the job, allocation or node.
+ */
+export class ForeignAnswer extends Data.TaggedError("ForeignAnswer")<RefusedCall> {
+  readonly code = "SCHEDULER_FOREIGN_ANSWER"
+  override get message(): string {
+    return `${where(this)}: the answer ${this.status} is not the agent's word on this`
+  }
+}
+
 /** The agent refuses the request as it is. */
 export class SchedulerRefused extends refusedCall("SchedulerRefused", "SCHEDULER_REFUSED") {}
 
@@ -168,6 +180,7 @@ export type SchedulerError =
   | SchedulerRedirected
   | SchedulerDenied
   | SchedulerNotFound
+  | ForeignAnswer
   | SchedulerRefused
   | ActiveDeployment
   | JobIndexConflict
@@ -179,7 +192,8 @@ export type SchedulerError =
   | UnreadableAnswer
 
 /**
- * True when the same call may succeed later, because the agent was out of reach, busy, failing or without a leader.
+ * True when the same call may succeed later, because the agent was out of reach, busy, failing or without a leader,
+ * or because somebody else answered for it.
  *
  * An active deployment ends as well, but how long to wait for that is the rule of a restart.
  */
@@ -188,6 +202,7 @@ export const isPassing = (error: SchedulerError): boolean => {
     case "SchedulerUnreachable":
     case "SchedulerTimeout":
     case "SchedulerConnectionLost":
+    case "ForeignAnswer":
     case "NoLeader":
     case "SchedulerRateLimited":
     case "SchedulerFailed":

@@ -1,4 +1,5 @@
 import { isPassing, type RestartError, type SchedulerError } from "./errors.ts"
+import type { ScaleStatus } from "./job.ts"
 
 /** Pause between the scale to 0 and the scale to 1 (seed section 8). */
 const RESTART_DELAY_MS = 1000
@@ -15,10 +16,18 @@ export interface RestartRules {
    * connection); `literal` sends it once and logs, as the seed says.
    */
   readonly secondStep: "persistent" | "literal"
-  /** Insist in the second step that nobody changed the job since the first (agents from 1.8.2 on). */
+  /** Insist already in the first try of the second step that nobody changed the job since it was stopped (agents from 1.8.2 on). */
   readonly guard: boolean
-  /** How long a lease holds without being renewed, milliseconds: the longest wait after a crash before another takes over. */
+  /**
+   * How long a lease holds without being renewed, milliseconds: the longest wait after a crash before another takes over.
+   * With `marginMs` it bounds how late an agent may be: see there.
+   */
   readonly leaseMs: number
+  /**
+   * How long after its deadline a scale to 0 may still take effect, milliseconds. An agent that takes longer than the
+   * write deadline and this, less a lease, over a change may still leave a job at 0 after a crash.
+   */
+  readonly marginMs: number
 }
 
 /** The rules of the service, and of a library's client that names no others. */
@@ -27,20 +36,28 @@ export const RESTART_RULES: RestartRules = {
   secondStep: "persistent",
   guard: false,
   leaseMs: 5000,
+  marginMs: 30_000,
 }
 
 /** How long an active deployment is waited for: the agent's default progress deadline and a half more, milliseconds. */
 const DEPLOYMENT_PATIENCE_MS = 15 * 60_000
 
-/** Shortest and longest pause between two tries, milliseconds. */
+/** Shortest and longest pause between two turns, milliseconds. */
 const PAUSE_MS = { first: 2000, longest: 15_000 }
 
-/** Pause before try number `attempts + 1` of the second step, in milliseconds: doubling from 2 s to 15 s. */
-export const pauseAfter = (attempts: number): number =>
-  Math.min(PAUSE_MS.first * 2 ** Math.min(attempts - 1, 10), PAUSE_MS.longest)
+/** Pause after turn number `turns`, 1 or more, in milliseconds: doubling from 2 s to 15 s. */
+export const pauseAfter = (turns: number): number =>
+  Math.min(PAUSE_MS.first * 2 ** Math.min(turns - 1, 10), PAUSE_MS.longest)
 
 /**
- * True when a failed first step may all the same have brought the job to 0, so that its definition has to be read.
+ * How long a turn that is due at `dueAt` has to wait, milliseconds. Never longer than such a wait can be: the clock that
+ * wrote `dueAt` may have been ahead of the one that reads it.
+ */
+export const waitUntilDue = (dueAt: number, now: number, { delayMs }: RestartRules): number =>
+  Math.min(Math.max(0, dueAt - now), Math.max(delayMs, PAUSE_MS.longest))
+
+/**
+ * True when a failed first step may all the same have brought the job to 0, or still will, so that it has to be watched.
  *
  * A plain 500 comes before the first write; the texts of {@link HALF_DONE} come after it.
  */
@@ -52,22 +69,84 @@ export const mayHaveStopped = (error: RestartError): boolean =>
 /** Texts of a server that lost its leadership after the first of a scaling's three writes (job, evaluation, event). */
 const HALF_DONE = /leadership lost|not the leader|raft|timed out|timeout|\bEOF\b|connection reset|broken pipe/i
 
-/** What to do after a failed second step; see {@link afterFailure}. */
-export type AfterFailure = "retry" | "superseded" | "compare" | "stuck"
+/** What a look at a job showed: its group's count, that there is no such job or group to bring back, or why nothing. */
+export type Sight = { readonly count: number } | { readonly gone: true } | { readonly unseen: SchedulerError }
+
+/** What the status of a job says about one of its groups. A stopped job is gone: a count would not run it. */
+export const sightOf = ({ stopped, groups }: ScaleStatus, group: string): Sight => {
+  const found = groups[group]
+  return stopped || found === undefined ? { gone: true } : { count: found.desired }
+}
+
+/** What a failed look says: the agent's own word that the job is not there is an answer, all else is none. */
+export const sightOfFailure = (error: SchedulerError): Sight =>
+  error._tag === "SchedulerNotFound" ? { gone: true } : { unseen: error }
 
 /**
- * What a failed second step means.
+ * What to do about a restart.
  *
- * - `superseded`: the job is gone, there is nothing to bring back
- * - `compare`: the job was changed meanwhile; its definition tells whether it still has to be brought back
- * - `retry`: the same request may succeed later
- * - `stuck`: repeating the same request cannot help
- *
- * @param waitedMs milliseconds since the second step was due for the first time
+ * - `start`: send the second step
+ * - `compare`: look, and then decide: somebody changed the job since it was stopped
+ * - `wait`: a later turn, the job may be at 0
+ * - `watch`: a later turn, the job is not at 0 but a late scale to 0 may still come
+ * - `over`: nothing is left to do
+ * - `stuck`: another turn cannot help
  */
-export const afterFailure = (error: SchedulerError, waitedMs: number): AfterFailure => {
-  if (error._tag === "SchedulerNotFound") return "superseded"
-  if (error._tag === "JobIndexConflict") return "compare"
-  if (error._tag === "ActiveDeployment") return waitedMs < DEPLOYMENT_PATIENCE_MS ? "retry" : "stuck"
-  return isPassing(error) ? "retry" : "stuck"
+export type Move = { readonly move: "start" } | MoveAfterTry
+
+/** What to do about a restart once the second step was tried, or need not be. */
+export type MoveAfterTry =
+  | { readonly move: "compare" | "watch" }
+  | { readonly move: "wait" | "stuck"; readonly error: SchedulerError }
+  | { readonly move: "over"; readonly how: string }
+
+const WATCH: MoveAfterTry = { move: "watch" }
+
+/** What is known when a move is decided. */
+interface Known {
+  /** True when no scale to 0 of this restart can take effect any more. */
+  readonly settled: boolean
+  /** True when the agent said that the job was changed since it was stopped. */
+  readonly changed: boolean
+}
+
+/** What to do after a look at the job. Who may not look sends the second step: it was asked for, and harms nobody twice. */
+export const afterLook = (sight: Sight, { settled, changed }: Known): Move => {
+  if ("gone" in sight) return settled ? { move: "over", how: "the job is gone" } : WATCH
+  if ("unseen" in sight) {
+    const { unseen: error } = sight
+    if (!settled || isPassing(error)) return { move: "wait", error }
+    if (error._tag !== "SchedulerDenied") return { move: "stuck", error }
+    return changed ? { move: "over", how: "somebody else changed the job since it was stopped" } : { move: "start" }
+  }
+  if (sight.count === RESTART_COUNTS.stop) return { move: "start" }
+  if (!settled) return WATCH
+  return sight.count === RESTART_COUNTS.start
+    ? { move: "over", how: "the job already runs" }
+    : { move: "over", how: `somebody else scaled the job to ${sight.count}` }
+}
+
+/** What to do once the second step is done. */
+export const afterSuccess = (settled: boolean): MoveAfterTry =>
+  settled ? { move: "over", how: "the job is back" } : WATCH
+
+/**
+ * What to do after a failed second step.
+ *
+ * @param waitedMs milliseconds since the second step was planned
+ */
+export const afterFailure = (
+  error: SchedulerError,
+  {
+    settled,
+    waitedMs,
+    secondStep,
+  }: { readonly settled: boolean; readonly waitedMs: number } & Pick<RestartRules, "secondStep">,
+): MoveAfterTry => {
+  if (error._tag === "SchedulerNotFound") return settled ? { move: "over", how: "the job is gone" } : WATCH
+  if (!settled) return { move: "wait", error }
+  if (secondStep === "literal") return { move: "stuck", error }
+  if (error._tag === "JobIndexConflict") return { move: "compare" }
+  const passes = error._tag === "ActiveDeployment" ? waitedMs < DEPLOYMENT_PATIENCE_MS : isPassing(error)
+  return { move: passes ? "wait" : "stuck", error }
 }

@@ -61,8 +61,10 @@ export interface EventSubscription extends Place {
 export class SchedulerPort extends Context.Service<
   SchedulerPort,
   {
-    /** Names the agent in the restart journal; holds no secret. */
+    /** The agent's address, as the restart journal keeps it; holds no secret. */
     readonly endpoint: string
+    /** How long a change may take before its caller gives up, milliseconds. The agent may carry it out even later. */
+    readonly writeTimeoutMs: number
     /** Task group that scaling and restarting target (seed 4.3 rule 1). */
     readonly scaleGroup: string
     readonly getDefinition: (at: JobAt, poll?: BlockingQuery) => Effect.Effect<Snapshot<JobDefinition>, SchedulerError>
@@ -76,6 +78,11 @@ export class SchedulerPort extends Context.Service<
       at: NodeAt,
       poll?: BlockingQuery,
     ) => Effect.Effect<Snapshot<NomadAllocations>, SchedulerError>
+    /**
+     * Names of the agent's cluster, whatever address leads to it: two agents that share a name are of one cluster. None
+     * when the agent does not tell.
+     */
+    readonly clusterKeys: Effect.Effect<ReadonlyArray<string>, SchedulerError>
     /** Endless; connects again from the last index when the connection breaks. */
     readonly events: (subscription: EventSubscription) => Stream.Stream<EventBatch, SchedulerError>
   }

@@ -49,7 +49,12 @@ describe("portolan jobs", () => {
 
   test("a second step that is refused ends it with 1, and is listed as stuck", async () => {
     await portolan(`jobs run ${file}`)
-    agent.script(() => false, reply(403, "Permission denied"))
+    // The first question is which cluster it is.
+    agent.script(
+      () => false,
+      () => false,
+      reply(403, "Permission denied"),
+    )
     const { code, stderr } = await portolan("jobs restart video/one")
     expect(code).toBe(1)
     expect(stderr).toContain("Job 'video/one' was stopped but not brought back")

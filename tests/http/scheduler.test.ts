@@ -142,7 +142,7 @@ describe("jobs", () => {
     expect(await answer.json()).toEqual({ response: "OK", data: { jobId: "restarted", region: "" } })
     await asked.promise
     const { data } = (await (await send("GET", "/restarts")).json()) as { data: ReadonlyArray<Record<string, unknown>> }
-    const shown = { jobId: "restarted", region: "", state: "starting", attempts: 1, lastError: null }
+    const shown = { agent: agent.url, jobId: "restarted", region: "", state: "starting", attempts: 1, lastError: null }
     expect(data).toEqual([{ ...shown, dueAt: expect.any(String) }])
     seen.resolve()
     const left = async () => (await (await send("GET", "/restarts")).json()) as { readonly data: ReadonlyArray<object> }
@@ -179,6 +179,8 @@ describe("jobs", () => {
 describe("failures of the agent", () => {
   test.each([
     [404, "job not found", 404, "SCHEDULER_NOT_FOUND", undefined],
+    [404, "404 page not found", 502, "SCHEDULER_FOREIGN_ANSWER", undefined],
+    [404, "", 502, "SCHEDULER_FOREIGN_ANSWER", undefined],
     [
       400,
       "job scaling blocked due to active deployment",

@@ -16,6 +16,8 @@ const TOGETHER = 5
 const DELAY_MS = 60
 const SPREAD_MS = 110
 const LEASE_MS = 300
+/** An agent that answers in 10 ms is done with every change long before. */
+const [WRITE_TIMEOUT_MS, MARGIN_MS] = [700, 500]
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-crash-"))
 let agent: FakeAgent
@@ -47,6 +49,8 @@ const spawnRestarter = async (path: string, ...jobIds: ReadonlyArray<string>) =>
       path,
       String(DELAY_MS),
       String(LEASE_MS),
+      String(WRITE_TIMEOUT_MS),
+      String(MARGIN_MS),
       ...jobIds,
     ],
     { stdio: ["ignore", "pipe", "inherit"] },
@@ -58,7 +62,7 @@ const spawnRestarter = async (path: string, ...jobIds: ReadonlyArray<string>) =>
 const recordsIn = (path: string): Promise<ReadonlyArray<RestartRecord>> =>
   Effect.runPromise(
     Layer.build(Layer.provide(journal.layer, database.layer({ path }))).pipe(
-      Effect.flatMap((context) => Context.get(context, RestartJournal).list(agent.url)),
+      Effect.flatMap((context) => Context.get(context, RestartJournal).list),
       Effect.scoped,
     ),
   )
@@ -102,7 +106,8 @@ describe("kill -9", () => {
       await using next = createScheduler({
         baseUrl: agent.url,
         journalPath: path,
-        restart: { delayMs: DELAY_MS, leaseMs: LEASE_MS },
+        writeTimeoutMs: WRITE_TIMEOUT_MS,
+        restart: { delayMs: DELAY_MS, leaseMs: LEASE_MS, marginMs: MARGIN_MS },
       })
       expect(await next.unfinishedRestarts()).toHaveLength(left === undefined ? 0 : 1)
       await untilEmpty(path)

@@ -73,11 +73,13 @@ describe("logging", () => {
       ["GET", 200],
       ["GET", 404],
       ["POST", 403],
+      // Which cluster the restart is for.
+      ["GET", 200],
       ["POST", 200],
       ["POST", 200],
     ])
     for (const { fields } of exchanges) {
-      expect(fields["url"]).toStartWith(`${fake.url}/v1/job`)
+      expect(fields["url"]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/(v1\/job|\.well-known\/jwks\.json)/)
       expect(fields["durationMs"]).toBeNumber()
     }
     const journal = readdirSync(folder)

@@ -135,6 +135,15 @@ export const routesOf = (jobs: AgentJobs, options: { readonly nodeId: string; re
 
   const routes: ReadonlyArray<Route> = [
     {
+      method: /^GET$/,
+      path: /^\/\.well-known\/jwks\.json$/,
+      answer: () => ({
+        value: { keys: [{ use: "sig", kty: "RSA", kid: options.nodeId, alg: "RS256" }] },
+        index: jobs.index,
+        read: true,
+      }),
+    },
+    {
       method: /^(POST|PUT)$/,
       path: /^\/v1\/jobs$/,
       answer: (_id, request, nowMs) => wrote(jobs.register(submittedJob(request), namespaceOf(request), nowMs)),

@@ -1,9 +1,9 @@
 import { Effect, Layer } from "effect"
 import {
+  isSameCluster,
   type Lease,
   RestartJournal,
   type RestartRecord,
-  restartedJob,
 } from "../../../domain/scheduler/restart_journal.ts"
 
 interface Entry {
@@ -39,34 +39,21 @@ export const layer = Layer.sync(RestartJournal, () => {
       Effect.sync(() => {
         for (const entry of entries.values()) if (entry.lease.owner === owner) lease(entry, FREE)
       }),
-    claim: (endpoint, now, claimed) =>
+    claim: (at, now, claimed) =>
       Effect.sync(() => {
         const free = [...entries.values()].filter(
           ({ record, lease }) =>
-            record.endpoint === endpoint &&
-            record.state !== "stuck" &&
-            lease.until < now &&
-            lease.owner !== claimed.owner,
+            isSameCluster(record, at) && record.state !== "stuck" && lease.until < now && lease.owner !== claimed.owner,
         )
         for (const entry of free) lease(entry, claimed)
         return free.map(({ record }) => record)
       }),
-    settle: (restarted) =>
+    settle: (ids) =>
       Effect.sync(() => {
-        for (const { record } of entries.values())
-          if (
-            record.state === "stuck" &&
-            record.endpoint === restarted.endpoint &&
-            restartedJob(record) === restartedJob(restarted)
-          )
-            entries.delete(record.id)
+        for (const id of ids) if (entries.get(id)?.record.state === "stuck") entries.delete(id)
       }),
-    list: (endpoint) =>
-      Effect.sync(() =>
-        [...entries.values()]
-          .map(({ record }) => record)
-          .filter((record) => record.endpoint === endpoint)
-          .sort((one, other) => one.createdAt - other.createdAt),
-      ),
+    list: Effect.sync(() =>
+      [...entries.values()].map(({ record }) => record).sort((one, other) => one.createdAt - other.createdAt),
+    ),
   })
 })

@@ -2,19 +2,18 @@ import { Effect, Layer } from "effect"
 import type { Collection, Db, Filter } from "mongodb"
 import { parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 import {
+  type ClusterAt,
+  isSameCluster,
   type Lease,
   RestartJournal,
   type RestartRecord,
-  restartedJob,
 } from "../../../domain/scheduler/restart_journal.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 
 /** Fields are what the operations ask about; the record itself is text, which keeps integers of any size. */
 interface Entry {
   readonly _id: string
-  readonly endpoint: string
   readonly stuck: boolean
-  readonly job: string
   readonly createdAt: number
   readonly owner: string
   readonly leaseUntil: number
@@ -63,20 +62,22 @@ export const layer = Layer.effect(
     const { run } = yield* MongoConnection
     const on = <A>(operation: (entries: Collection<Entry>) => Promise<A>) =>
       run((db: Db) => operation(db.collection<Entry>(RESTARTS)))
-    yield* on((entries) => entries.createIndex({ endpoint: 1, createdAt: 1 }))
+    yield* on((entries) => entries.createIndex({ createdAt: 1 }))
 
     /**
-     * Takes every free record. Of several owners who saw the same lease end, the one wins whose claim on that very lease
+     * Takes every free record of the cluster. Of several owners who saw the same lease end, the one wins whose claim on that very lease
      * is inserted: a unique `_id` holds everywhere, while servers that only speak the protocol find and update in two
      * steps. Claims are swept once they are over; whoever comes late then finds the lease changed.
      */
-    const claimAll = async (db: Db, free: Filter<Entry>, now: number, { owner, until }: Lease) => {
+    const claimAll = async (db: Db, at: ClusterAt, now: number, { owner, until }: Lease) => {
+      const free: Filter<Entry> = { stuck: false, leaseUntil: { $lt: now }, owner: { $ne: owner } }
       const entries = db.collection<Entry>(RESTARTS)
       const claims = db.collection<Claim>(CLAIMS)
       await claims.deleteMany({ until: { $lt: now } })
       const claimed: Array<RestartRecord> = []
       for (const seen of await entries.find(free).sort({ createdAt: 1 }).toArray()) {
         const { _id, owner: before, leaseUntil } = seen
+        if (!isSameCluster(decode(seen), at)) continue
         if (!(await insertOnce(claims, { _id: `${_id}@${before}@${leaseUntil}`, until }))) continue
         const lease = { $set: { owner, leaseUntil: until } }
         const { matchedCount } = await entries.updateOne({ _id, owner: before, leaseUntil }, lease)
@@ -89,14 +90,15 @@ export const layer = Layer.effect(
       shared: true,
       open: (record, lease) =>
         on((entries) =>
-          entries.insertOne({
-            _id: record.id,
-            endpoint: record.endpoint,
-            job: restartedJob(record),
-            createdAt: record.createdAt,
-            owner: lease.owner,
-            ...changing(record, lease),
-          }),
+          entries.replaceOne(
+            { _id: record.id },
+            {
+              createdAt: record.createdAt,
+              owner: lease.owner,
+              ...changing(record, lease),
+            },
+            { upsert: true },
+          ),
         ).pipe(Effect.asVoid),
       update: (record, lease) =>
         Effect.map(
@@ -112,18 +114,12 @@ export const layer = Layer.effect(
         Effect.asVoid(on((entries) => entries.updateOne({ _id: id, owner }, { $set: { leaseUntil: until } }))),
       release: (owner) =>
         Effect.asVoid(on((entries) => entries.updateMany({ owner }, { $set: { owner: "", leaseUntil: 0 } }))),
-      claim: (endpoint, now, lease) =>
-        run((db) =>
-          claimAll(db, { endpoint, stuck: false, leaseUntil: { $lt: now }, owner: { $ne: lease.owner } }, now, lease),
-        ),
-      settle: (restarted) =>
-        Effect.asVoid(
-          on((entries) =>
-            entries.deleteMany({ endpoint: restarted.endpoint, job: restartedJob(restarted), stuck: true }),
-          ),
-        ),
-      list: (endpoint) =>
-        on(async (entries) => (await entries.find({ endpoint }).sort({ createdAt: 1, _id: 1 }).toArray()).map(decode)),
+      claim: (at, now, lease) => run((db) => claimAll(db, at, now, lease)),
+      settle: (ids) =>
+        ids.length === 0
+          ? Effect.void
+          : Effect.asVoid(on((entries) => entries.deleteMany({ _id: { $in: [...ids] }, stuck: true }))),
+      list: on(async (entries) => (await entries.find().sort({ createdAt: 1, _id: 1 }).toArray()).map(decode)),
     })
   }),
 )

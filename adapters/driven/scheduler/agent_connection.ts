@@ -16,7 +16,8 @@ import { refusalOf } from "./scheduler_refusals.ts"
 import type { SchedulerRequest } from "./scheduler_requests.ts"
 
 const READ_TIMEOUT_MS = 10_000
-const WRITE_TIMEOUT_MS = 45_000
+/** Deadline of a change when none is given, milliseconds: servers may take 35 s. */
+export const WRITE_TIMEOUT_MS = 45_000
 const MAX_IN_FLIGHT = 32
 
 /** Longest text of an answer that an error carries, characters: of a refusal, and of an answer that cannot be read. */

@@ -1,8 +1,8 @@
 import { Effect, Layer } from "effect"
 import { checked } from "../../../domain/scheduler/checked_scheduler.ts"
-import type { InvalidSchedulerSetup } from "../../../domain/scheduler/errors.ts"
+import { ForeignAnswer, type InvalidSchedulerSetup } from "../../../domain/scheduler/errors.ts"
 import { SchedulerPort, type Snapshot } from "../../../domain/scheduler/scheduler_port.ts"
-import { connect } from "./agent_connection.ts"
+import { connect, WRITE_TIMEOUT_MS } from "./agent_connection.ts"
 import { eventsFrom } from "./event_stream.ts"
 import type { HttpSchedulerOptions } from "./http_options.ts"
 import * as answers from "./scheduler_answers.ts"
@@ -32,8 +32,12 @@ const make = Effect.fnUntraced(function* (options: HttpSchedulerOptions) {
 
   return checked({
     endpoint: agent.endpoint,
+    writeTimeoutMs: options.writeTimeoutMs ?? WRITE_TIMEOUT_MS,
     scaleGroup: options.scaleGroup,
-    getDefinition: (at, poll) => read(requests.getDefinition(at, poll), answers.readDefinition),
+    getDefinition: (at, poll) =>
+      Effect.catchTag(read(requests.getDefinition(at, poll), answers.readDefinition), "SchedulerNotFound", (error) =>
+        Effect.fail(requests.endsLikeARoute(at.jobId) ? new ForeignAnswer(error) : error),
+      ),
     runJob: (definition, place) => change(requests.runJob(definition, place)),
     planJob: (definition, place) => readValue(requests.planJob(definition, place), answers.readPlan),
     scaleJob: (to) => change(requests.scaleJob(to)),
@@ -41,6 +45,7 @@ const make = Effect.fnUntraced(function* (options: HttpSchedulerOptions) {
     scaleStatus: (at) => readValue(requests.scaleStatus(at), answers.readScaleStatus),
     allocationStats: (at) => readValue(requests.allocationStats(at), answers.readStats),
     getAllocations: (at, poll) => read(requests.getAllocations(at, poll), answers.readAllocations),
+    clusterKeys: readValue(requests.clusterKeys, answers.readKeyIds),
     events: (subscription) => eventsFrom(agent, subscription),
   })
 })

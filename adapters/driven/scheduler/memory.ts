@@ -73,6 +73,8 @@ const make = Effect.fnUntraced(function* ({ scaleGroup, nodeId = "memory" }: Mem
 
   return checked({
     endpoint: "memory:",
+    writeTimeoutMs: 0,
+    clusterKeys: Effect.succeed([]),
     scaleGroup,
     getDefinition: (at, poll) =>
       polled(

@@ -72,6 +72,13 @@ export const readScaleStatus = json<ScaleStatus>((value) => {
   return { value: { stopped: value["JobStopped"] === true, groups: Object.fromEntries(groups) } }
 })
 
+/** The ids of a set of keys. */
+export const readKeyIds = json<ReadonlyArray<string>>((value) => {
+  const keys = isObject(value) ? value["keys"] : undefined
+  if (!Array.isArray(keys)) return { rule: "is not a set of keys" }
+  return { value: keys.flatMap((key) => (isObject(key) && typeof key["kid"] === "string" ? [key["kid"]] : [])) }
+})
+
 const readUsage = (usage: JsonObject): Reading<ResourceUsage> => {
   const { MemoryStats, CpuStats } = usage
   if (!isObject(MemoryStats) && !isObject(CpuStats)) return { rule: "holds neither 'MemoryStats' nor 'CpuStats'" }

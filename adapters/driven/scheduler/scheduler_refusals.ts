@@ -12,14 +12,28 @@ const denied =
 
 const ANY_TEXT = /^/
 
-/** The first rule that fits decides. In all of them the agent did nothing. */
+/**
+ * The agent's own words for what it does not have, by what was asked; with an empty or any other text somebody else
+ * answered. Servers may prefix them on their way through each other.
+ */
+const JOB_NOT_FOUND = /^(rpc error: )*job( ".*")? not found\s*$/is
+const ALLOCATION_NOT_FOUND = /^(rpc error: )*(unknown (allocation|node) |alloc(ation)? .*not found|no path to node)/is
+
+const notFound: MakeError = (refused) => {
+  const text = refused.operation === "allocationStats" ? ALLOCATION_NOT_FOUND : JOB_NOT_FOUND
+  return text.test(refused.body)
+    ? new errors.SchedulerNotFound(refused)
+    : new errors.ForeignAnswer({ ...refused, applied: "unknown" })
+}
+
+/** The first rule that fits decides. In all of them the agent did nothing, unless the error itself says otherwise. */
 const RULES: ReadonlyArray<readonly [statuses: ReadonlyArray<number>, text: RegExp, make: MakeError]> = [
   [[403, 500], /registration, dispatch, and scale are disabled/i, denied("registration-disabled")],
   [[401, 403, 500], /ACL token (not found|expired)|failed to parse signed token/i, denied("token")],
   [[500], /Permission denied\s*$/i, denied("permission")],
   [[401], ANY_TEXT, denied("token")],
   [[403], ANY_TEXT, denied("permission")],
-  [[404], ANY_TEXT, (refused) => new errors.SchedulerNotFound(refused)],
+  [[404], ANY_TEXT, notFound],
   [[429], ANY_TEXT, (refused) => new errors.SchedulerRateLimited(refused)],
   [[400], /scaling blocked due to active deployment/i, (refused) => new errors.ActiveDeployment(refused)],
   [[500], /Enforcing job modify index/i, (refused) => new errors.JobIndexConflict(refused)],

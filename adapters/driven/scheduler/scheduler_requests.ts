@@ -17,7 +17,7 @@ import type {
 export interface SchedulerRequest {
   readonly operation: Operation
   readonly method: "GET" | "POST" | "DELETE"
-  /** Encoded path from `/v1` on. */
+  /** Encoded path from the agent's root on. */
   readonly path: string
   /** Encoded query without `?`; always holds `region`, also an empty one (seed 4.3). */
   readonly query: string
@@ -55,6 +55,12 @@ const jobPath = (jobId: string): string => `/v1/job/${encodeURIComponent(jobId)}
 
 /** Reads a job's definition. */
 export const getDefinition = (at: JobAt, poll?: BlockingQuery) => get("getDefinition", jobPath(at.jobId), at, poll)
+
+/** True for an id that ends like a route: asked for its definition, the agent answers on that route, about another job. */
+export const endsLikeARoute = (jobId: string): boolean =>
+  /\/(evaluate|allocations|evaluations|periodic\/force|plan|summary|dispatch|dispatch\/payload|versions|revert|deployments?|stable|scale|services|submission|actions?|tag)$/.test(
+    jobId,
+  )
 
 /** Reads how a job's groups stand. */
 export const scaleStatus = (at: JobAt) => get("scaleStatus", `${jobPath(at.jobId)}/scale`, at)
@@ -94,3 +100,6 @@ export const events = ({ region, namespace, index = 0, topics }: EventSubscripti
   const query = queryOf({ region, namespace, index, topic: topics })
   return { operation: "events", method: "GET", path: "/v1/event/stream", query, waitMs: 0 } satisfies SchedulerRequest
 }
+
+/** Reads the public keys with which the cluster signs: every token may, also none, and no two clusters share one. */
+export const clusterKeys = get("clusterKeys", "/.well-known/jwks.json", { region: "" })

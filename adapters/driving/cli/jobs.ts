@@ -63,27 +63,27 @@ const readWholeNumber = (name: string, text: string): Effect.Effect<number, Wron
     ? Effect.succeed(Number(text))
     : Effect.fail(new WrongUsage({ rule: `${name} must be a whole number` }))
 
-/** Waits until the job's restart is over; fails when it is stuck. */
-const untilBack = (jobId: string) =>
+/** Waits until the restart of this id is over; fails when it is stuck. */
+const untilBack = (restartId: string) =>
   Effect.flatMap(useCases.unfinishedRestarts, (restarts) => {
-    const mine = restarts.filter((each) => each.jobId === jobId)
-    const stuck = mine.find(({ state }) => state === "stuck")
-    return stuck === undefined
-      ? Effect.succeed(mine.length === 0)
-      : Effect.fail(new RestartStuck({ jobId, lastError: stuck.lastError ?? "no reason known" }))
+    const mine = restarts.find(({ id }) => id === restartId)
+    return mine?.state === "stuck"
+      ? Effect.fail(new RestartStuck({ jobId: mine.jobId, lastError: mine.lastError ?? "no reason known" }))
+      : Effect.succeed(mine === undefined)
   }).pipe(Effect.repeat({ schedule: Schedule.spaced("200 millis"), until: (isBack) => isBack }))
 
 const restartTable = (restarts: ReadonlyArray<RestartRecord>): string =>
   restarts.length === 0
     ? "None"
     : textTable(
-        ["job", "region", "state", "due", "tries", "last error"],
-        restarts.map(({ jobId, region, state, dueAt, attempts, lastError }) => [
+        ["job", "region", "state", "due", "tries", "agent", "last error"],
+        restarts.map(({ jobId, region, state, dueAt, attempts, endpoint, lastError }) => [
           jobId,
           region,
           state,
           new Date(dueAt).toISOString(),
           attempts,
+          endpoint,
           lastError,
         ]),
       )
@@ -137,7 +137,7 @@ export const jobCommands = (provide: SchedulerProviders) => {
 
   const restartJob = (args: Arguments) => {
     const at = jobAt(args)
-    const program = Effect.andThen(useCases.restartJob(at), untilBack(at.jobId))
+    const program = Effect.flatMap(useCases.restartJob(at), untilBack)
     return Effect.as(provide.restarts(program), [at, `Restarted ${at.jobId}`] as const)
   }
   const restart = command("restart", "Restarts a job: scaled to 0, and one second later to 1", ["job"], restartJob, {

@@ -112,6 +112,7 @@ export const describe = (error: ServiceError): Problem => {
     case "SchedulerRedirected":
     case "SchedulerDenied":
     case "SchedulerNotFound":
+    case "ForeignAnswer":
     case "SchedulerRefused":
     case "ActiveDeployment":
     case "JobIndexConflict":

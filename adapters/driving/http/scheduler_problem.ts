@@ -61,6 +61,8 @@ export const describeSchedulerError = (error: SchedulerError): Problem => {
       return badAnswer(error, "The scheduler does not accept this service's token for the request")
     case "SchedulerRedirected":
       return badAnswer(error, "The scheduler's address answers with a redirect")
+    case "ForeignAnswer":
+      return badAnswer(error, "The answer is not the scheduler's")
     case "SchedulerFailed":
       return badAnswer(error, "The scheduler failed")
     case "UnreadableAnswer":

@@ -59,6 +59,7 @@ const readCount = Effect.fnUntraced(function* (request: Request) {
 
 /** What a caller needs to know about an unfinished restart. */
 const describeRestart = (restart: RestartRecord) => ({
+  agent: restart.endpoint,
   jobId: restart.jobId,
   region: restart.region,
   ...(restart.namespace === undefined ? {} : { namespace: restart.namespace }),

@@ -97,8 +97,14 @@ describe("the scripted agent with a token", () => {
   )
 })
 
-const classOf = ({ status, answer }: RecordedAnswer) =>
-  refusalOf({ operation: "scaleJob", method: "POST", path: "/", status, body: answer })
+const classOf = ({ target, status, answer }: RecordedAnswer) =>
+  refusalOf({
+    operation: target.startsWith("/v1/client/allocation/") ? "allocationStats" : "scaleJob",
+    method: "POST",
+    path: "/",
+    status,
+    body: answer,
+  })
 
 describe("recorded refusals where access control is on", () => {
   const refused = recordedAccess.filter(({ status }) => status >= 400)
@@ -153,18 +159,19 @@ describe("recorded refusals", () => {
     "plan another job": "SchedulerRefused",
     "stats of an unknown allocation": "SchedulerNotFound",
     "stats of a short id": "SchedulerRefused",
-    "an unknown path": "SchedulerNotFound",
+    "an unknown path": "ForeignAnswer",
     "a wrong method": "SchedulerRefused",
     "a wrong wait": "SchedulerRefused",
     "a wrong index": "SchedulerRefused",
   }
-  test("each is of one class, and was certainly not applied", () => {
+  test("each is of one class, and was certainly not applied when it is the agent's own", () => {
     const refused = recorded.filter(({ status }) => status >= 400)
     ok(refused.length > 20)
     for (const each of refused) {
       const error = classOf(each)
       equal(`${each.name}: ${error._tag}`, `${each.name}: ${CLASSES[each.name]}`)
-      equal("applied" in error ? error.applied : undefined, "no")
+      const isForeign = error._tag === "ForeignAnswer"
+      equal("applied" in error ? error.applied : undefined, isForeign ? "unknown" : "no")
     }
   })
 })

@@ -22,11 +22,11 @@ const errorsIn = (logs: ReadonlyArray<{ readonly level: string }>): number =>
 describe("restart", () => {
   effectTest("scales to 0, answers, and one second later scales to 1: two requests, nothing left (case 63)", () =>
     Effect.gen(function* () {
-      const { restarts, scalings, looks, journal, scheduler, count, logs } = yield* started()
+      const { restarts, scalings, looks, journal, count, logs } = yield* started()
       yield* restarts.restart(WEB)
       deepEqual(scalings, [0])
       equal(yield* count(), 0)
-      equal((yield* journal.list(scheduler.endpoint))[0]?.state, "stopped")
+      equal((yield* journal.list)[0]?.state, "stopped")
       yield* TestClock.adjust("999 millis")
       deepEqual(scalings, [0])
       yield* TestClock.adjust("1 millis")
@@ -139,14 +139,14 @@ describe("restart", () => {
 
   effectTest("the orderly end waits for the second step (case 68)", () =>
     Effect.gen(function* () {
-      const { restarts, scalings, stop, count, journal, scheduler } = yield* started()
+      const { restarts, scalings, stop, count, journal } = yield* started()
       yield* restarts.restart(WEB)
       const end = yield* Effect.forkChild(stop)
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(end)
       deepEqual(scalings, [0, 1])
       equal(yield* count(), 1)
-      deepEqual(yield* journal.list(scheduler.endpoint), [])
+      deepEqual(yield* journal.list, [])
     }),
   )
 
@@ -216,7 +216,13 @@ describe("restart", () => {
       deepEqual(scalings, [1])
       equal(yield* count("zero"), 1)
       equal(yield* count("three"), 3)
-      deepEqual(yield* journal.list(scheduler.endpoint), [])
+      deepEqual(
+        (yield* journal.list).map(({ state }) => state),
+        ["intent", "intent", "intent"],
+      )
+      yield* TestClock.adjust("30 seconds")
+      deepEqual(scalings, [1])
+      deepEqual(yield* journal.list, [])
     }),
   )
 
@@ -239,12 +245,13 @@ describe("restart", () => {
 
     effectTest(`an unclear first step that took no effect fails: ${name}`, () =>
       Effect.gen(function* () {
-        const { restarts, fates, scalings, looks } = yield* started()
+        const { restarts, fates, scalings } = yield* started()
         fates.push({ refused: refusal })
         equal(yield* Effect.flip(restarts.restart(WEB)), refusal)
+        const [watched] = yield* restarts.unfinished
+        deepEqual([watched?.state, watched?.lastError], ["intent", refusal.message])
         yield* TestClock.adjust("1 minute")
         deepEqual(scalings, [0])
-        equal(looks(), 1)
         deepEqual(yield* restarts.unfinished, [])
       }),
     )
@@ -264,30 +271,6 @@ describe("restart", () => {
         }),
     )
   }
-
-  effectTest("guarded, it leaves a job alone that somebody else changed (case 72)", () =>
-    Effect.gen(function* () {
-      const { restarts, scheduler, scalings, count, logs } = yield* started({ guard: true })
-      yield* restarts.restart(WEB)
-      yield* scheduler.runJob(sampleJob("web", 7), WEB)
-      yield* TestClock.adjust("1 second")
-      equal(yield* count(), 7)
-      deepEqual(scalings, [0, 1])
-      deepEqual(yield* restarts.unfinished, [])
-      equal(errorsIn(logs), 0)
-    }),
-  )
-
-  effectTest("guarded, it brings a job back that was changed but still is at 0", () =>
-    Effect.gen(function* () {
-      const { restarts, scheduler, count } = yield* started({ guard: true })
-      yield* restarts.restart(WEB)
-      yield* scheduler.runJob(sampleJob("web", 0), WEB)
-      yield* TestClock.adjust("1 second")
-      equal(yield* count(), 1)
-      deepEqual(yield* restarts.unfinished, [])
-    }),
-  )
 
   effectTest("a job deleted between the steps is no error", () =>
     Effect.gen(function* () {

@@ -27,6 +27,7 @@ export const REFUSALS = {
   refused: new errors.SchedulerRefused({ ...answered, applied: "no" }),
   failed: new errors.SchedulerFailed({ ...answered, status: 500 }),
   deployment: new errors.ActiveDeployment({ ...answered, applied: "no" }),
+  foreign: new errors.ForeignAnswer({ ...answered, status: 404 }),
   unreachable: new errors.SchedulerUnreachable({ ...call(0), applied: "no", reason: "connection" }),
   timeout: new errors.SchedulerTimeout(call(0)),
   lost: new errors.SchedulerConnectionLost(call(0)),
@@ -49,7 +50,7 @@ export const makeWorld = Effect.fnUntraced(function* () {
   const scalings: Array<number> = []
   /** Fates of the next scalings, one each; "done" after them. */
   const fates: Array<Fate> = []
-  /** Fates of the next reads of a definition; undefined is an ordinary one. */
+  /** Fates of the next looks at a job; undefined is an ordinary one. */
   const lookFates: Array<errors.SchedulerError | undefined> = []
   let looks = 0
   const scheduler = SchedulerPort.of({
@@ -62,11 +63,11 @@ export const makeWorld = Effect.fnUntraced(function* () {
         if ("refused" in fate) return Effect.fail(fate.refused)
         return Effect.andThen(inner.scaleJob(to), Effect.fail(fate.doneButFailed))
       }),
-    getDefinition: (at, poll) =>
+    scaleStatus: (at) =>
       Effect.suspend(() => {
         looks += 1
         const fate = lookFates.shift()
-        return fate === undefined ? inner.getDefinition(at, poll) : Effect.fail(fate)
+        return fate === undefined ? inner.scaleStatus(at) : Effect.fail(fate)
       }),
   })
   // Later instances see it: what a shared journal makes the service do is done here too.
@@ -74,7 +75,10 @@ export const makeWorld = Effect.fnUntraced(function* () {
   yield* inner.runJob(sampleJob("web"), { region: "" })
 
   /** Starts an instance of the service on the same agent and journal. */
-  const start = Effect.fnUntraced(function* (rules: Partial<RestartRules> = {}) {
+  const start = Effect.fnUntraced(function* (
+    rules: Partial<RestartRules> = {},
+    address: Partial<Pick<SchedulerPort["Service"], "endpoint" | "clusterKeys">> = {},
+  ) {
     const scope = yield* Scope.make()
     let gone = false
     // A crashed instance neither sends nor writes any more.
@@ -82,8 +86,9 @@ export const makeWorld = Effect.fnUntraced(function* () {
       Effect.suspend(() => (gone ? Effect.never : work))
     const own = SchedulerPort.of({
       ...scheduler,
+      ...address,
       scaleJob: (to) => alive(scheduler.scaleJob(to)),
-      getDefinition: (at, poll) => alive(scheduler.getDefinition(at, poll)),
+      scaleStatus: (at) => alive(scheduler.scaleStatus(at)),
     })
     const ownJournal = RestartJournal.of({
       ...journal,
@@ -92,7 +97,7 @@ export const makeWorld = Effect.fnUntraced(function* () {
       close: (id, owner) => alive(journal.close(id, owner)),
       renew: (id, lease) => alive(journal.renew(id, lease)),
       release: (owner) => (gone ? Effect.void : journal.release(owner)),
-      claim: (endpoint, now, lease) => alive(journal.claim(endpoint, now, lease)),
+      claim: (at, now, lease) => alive(journal.claim(at, now, lease)),
     })
     const layers = restartsLayer({ ...RESTART_RULES, ...rules }, "8 seconds").pipe(
       Layer.provide(Layer.succeed(SchedulerPort, own)),
