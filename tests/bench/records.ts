@@ -4,7 +4,7 @@
 //                              [--peers elysia,fastify,hono,gin,bun] [--json]
 //
 // Prints one table per load. First stands the processor time of the server per request: user and system time of its
-// process over the requests that wrk counted, which holds on a noisy machine. Second stands the throughput. All servers
+// process over the requests that wrk counted. A noisy machine changes it less than the throughput, which stands second. All servers
 // take turns in one run, and every number is the median of its rounds. Aims are about processor time; a line that misses
 // its aim is marked SHORT, and nothing fails because of a time. A server that gives a wrong answer ends the run before
 // anything is measured. The tables (with --json one object instead) go to stdout, progress to stderr. Linux only.
