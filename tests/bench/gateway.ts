@@ -2,7 +2,7 @@
 //
 // Usage: bun run bench:gateway [rounds, 5 when absent] [seconds, 3 when absent]
 //
-// Prints the processor time of the server per request, which holds on a noisy machine, and then the throughput: the two
+// Prints the processor time of the server per request, which a noisy machine changes least, and then the throughput: the two
 // take turns in one run, and every number is the median of its rounds. Aims of the bare proxy's processor time: 0.8 for
 // /open/allowed, 0.7 for /jwt with a token that is remembered. Linux only.
 import { mkdtempSync, rmSync } from "node:fs"
