@@ -170,7 +170,16 @@ test(
     const busy = createServer()
     await listen(busy, 0)
     const { port } = busy.address() as { port: number }
-    const { exitCode, err } = await portolan(where, "up", "--proxy-port", String(port), "--idp-port", "0")
+    const { exitCode, err } = await portolan(
+      where,
+      "up",
+      "--proxy-port",
+      String(port),
+      "--idp-port",
+      "0",
+      "--upstream-port",
+      "0",
+    )
     busy.close()
     expect([exitCode, err]).toEqual([2, `refused: port ${port} is busy; choose another with --proxy-port\n`])
     expect(readState(where)).toBeUndefined()
