@@ -11,8 +11,11 @@ interface Sequence {
 const SEQUENCES = "portolan.sequences"
 const PROBE = "portolan.probe"
 
-/** Steps that {@link countsAtomically} takes at once: a server that counts in two steps loses most of them. */
+/** Steps that {@link countsAtomically} takes at once: a server that counts in two steps loses many of them. */
 const PROBE_STEPS = 32
+
+/** How often it does so: the first times open the pool's connections, and steps that wait for one do not meet. */
+const PROBE_ROUNDS = 8
 
 /** The server's code for a second document of one `_id` (mongodb.com/docs/manual/reference/error-codes). */
 const DUPLICATE_KEY = 11000
@@ -41,10 +44,11 @@ export const countsAtomically = async (db: Db): Promise<boolean> => {
   const sequences = sequencesOf(db)
   const _id = `${PROBE}.${crypto.randomUUID()}`
   await sequences.insertOne({ _id, last: 0 })
-  await Promise.all(Array.from({ length: PROBE_STEPS }, () => sequences.updateOne({ _id }, { $inc: { last: 1 } })))
+  for (let round = 0; round < PROBE_ROUNDS; round++)
+    await Promise.all(Array.from({ length: PROBE_STEPS }, () => sequences.updateOne({ _id }, { $inc: { last: 1 } })))
   const counted = await sequences.findOne({ _id })
   await sequences.deleteOne({ _id })
-  return counted?.last === PROBE_STEPS
+  return counted?.last === PROBE_STEPS * PROBE_ROUNDS
 }
 
 /** The sequences of one process, which remembers what it has given out. */
