@@ -138,6 +138,16 @@ describe("Host", () => {
   })
 })
 
+describe("a path with dot segments", () => {
+  test.each(["/health/../api/products", "/health/%2e%2e/api/products", "/health/..\\api/products"])(
+    "%s is resolved before it is judged: without a token it opens nothing",
+    async (path) => {
+      await expectRefused(bytes(`GET ${path}`), 401, "UNAUTHENTICATED")
+      expect((await rawRequest(service.url, bytes(`GET ${path}`, [bearer])))?.status).toBe(200)
+    },
+  )
+})
+
 describe("framing", () => {
   test.each([
     [
