@@ -1,40 +1,91 @@
 #!/usr/bin/env bun
-import { type Command, EXIT, runCommand, type Terminal } from "../adapters/driving/cli/command.ts"
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
+import { command, runCommandLine, type Terminal } from "../adapters/driving/cli/command.ts"
+import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
+import { mediaCommands } from "../adapters/driving/cli/media.ts"
+import { stackCommands } from "./stack_commands.ts"
 import { VERSION } from "./version.ts"
 
-const MEDIA = ["image", "video", "reel", "carousel", "status", "publish", "limit", "app-token", "probe"]
-const JOBS = ["get", "run", "plan", "scale", "restart", "restarts", "delete", "wait"] as const
-const ALLOCATIONS = ["stats", "list"] as const
+// What a command works with is loaded when it runs: help, and the other commands, cost nothing of it.
 
-type Loaders = Readonly<Record<string, () => Promise<Command>>>
+const serve = command("serve", {
+  summary: "Serves the configured collections behind the realm's tokens",
+  config: {},
+  details: [
+    "Configured by environment variables; `portolan config` prints them.",
+    "Needs AUTH_PUBLIC_KEY or AUTH_JWKS_URL.",
+  ],
+  examples: ["serve"],
+  ongoing: true,
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./serve_command.ts")),
+      ({ serve }) => serve,
+    ),
+})
 
-/** The commands of an area, each by its two words. */
-const ofArea = <Name extends string>(
-  area: string,
-  names: ReadonlyArray<Name>,
-  load: (name: Name) => Promise<Command>,
-): Loaders => Object.fromEntries(names.map((name) => [`${area} ${name}`, () => load(name)]))
+const demo = command("demo", {
+  summary: "Serves the example collection with a realm made for this run",
+  config: {},
+  details: ["Not for production. Refused as soon as an AUTH_ variable is set."],
+  examples: ["demo"],
+  ongoing: true,
+  run: (_input, { terminal }) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./serve_command.ts")),
+      ({ demo }) => demo(terminal),
+    ),
+})
 
-/** Every command, loaded only when it is asked for. */
-const COMMANDS: Loaders = {
-  serve: async () => (await import("./serve_command.ts")).serveCommand,
-  demo: async () => (await import("./serve_command.ts")).demoCommand,
-  token: async () => (await import("./token_command.ts")).tokenCommand,
-  config: async () => (await import("./config_command.ts")).configCommand,
-  "stack up": async () => (await import("./stack_commands.ts")).upCommand,
-  "stack status": async () => (await import("./stack_commands.ts")).statusCommand,
-  "stack logs": async () => (await import("./stack_commands.ts")).logsCommand,
-  "stack token": async () => (await import("./stack_commands.ts")).stackTokenCommand,
-  "stack down": async () => (await import("./stack_commands.ts")).downCommand,
-  "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
-  ...ofArea("media", MEDIA, async (name) => (await import("./media_command.ts")).mediaCommand(name)),
-  ...ofArea("jobs", JOBS, async (name) => (await import("./scheduler_commands.ts")).schedulerCommands.jobs[name]),
-  ...ofArea(
-    "allocations",
-    ALLOCATIONS,
-    async (name) => (await import("./scheduler_commands.ts")).schedulerCommands.allocations[name],
-  ),
+const token = command("token", {
+  summary: "Requests an access token by client credentials and prints it",
+  config: {},
+  details: ["Needs IDP_URL, IDP_REALM, IDP_CLIENT_ID and IDP_CLIENT_SECRET."],
+  examples: ["token"],
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./token_command.ts")),
+      ({ requestToken }) => requestToken,
+    ),
+})
+
+const config = command("config", {
+  summary: "Prints the effective configuration, secrets masked",
+  config: {},
+  examples: ["config --json"],
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./config_command.ts")),
+      ({ showConfig }) => showConfig,
+    ),
+})
+
+const scheduler = Effect.promise(() => import("./scheduler_commands.ts"))
+const provide: SchedulerProviders = {
+  client: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.client(program)),
+  restarts: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.restarts(program)),
 }
+
+const media = Effect.flatMap(
+  Effect.promise(() => import("./media_command.ts")),
+  ({ tools }) => tools,
+)
+
+const portolan = Command.make("portolan").pipe(
+  Command.withDescription("Records, scheduler, media and gateway behind one set of ports"),
+  Command.withSubcommands([
+    serve,
+    demo,
+    token,
+    config,
+    jobCommands(provide),
+    allocationCommands(provide),
+    mediaCommands(media),
+    stackCommands,
+  ]),
+)
 
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
@@ -42,37 +93,6 @@ const terminal: Terminal = {
   interactive: process.stderr.isTTY === true,
 }
 
-const overview = async (): Promise<string> => {
-  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
-  const width = Math.max(...commands.map(({ path }) => path.join(" ").length))
-  return [
-    `Portolan ${VERSION}`,
-    "",
-    "Usage: portolan <command> [arguments] [--json] [--help]",
-    "",
-    ...commands.map(({ path, summary }) => `  ${path.join(" ").padEnd(width)}  ${summary}`),
-    "",
-  ].join("\n")
-}
-
-const main = async (words: ReadonlyArray<string>): Promise<number> => {
-  const [first = "", second] = words
-  if (first === "--version") {
-    terminal.out(`${VERSION}\n`)
-    return EXIT.done
-  }
-  if (first === "" || first === "--help" || first === "-h" || first === "help") {
-    terminal.out(await overview())
-    return first === "" ? EXIT.usage : EXIT.done
-  }
-  const two = second === undefined ? undefined : COMMANDS[`${first} ${second}`]
-  if (two !== undefined) return runCommand(await two(), words.slice(2), terminal)
-  const one = COMMANDS[first]
-  if (one !== undefined) return runCommand(await one(), words.slice(1), terminal)
-  terminal.err(`Unknown command '${words.slice(0, 2).join(" ")}'\nTry: portolan --help\n`)
-  return EXIT.usage
-}
-
-const exitCode = await main(process.argv.slice(2))
+const exitCode = await runCommandLine(portolan, VERSION, process.argv.slice(2), terminal)
 // The process ends once the pipe has taken all results.
 process.stdout.write("", () => process.exit(exitCode))

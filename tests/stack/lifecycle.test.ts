@@ -12,6 +12,7 @@ import { isRunning, signal } from "../../stack/process_identity.ts"
 import { readState, SERVICES, type StackState, stackFiles, writeState } from "../../stack/state.ts"
 import { status } from "../../stack/status.ts"
 import { up } from "../../stack/up.ts"
+import { runProcess } from "../support/service_process.ts"
 import { FREE_PORTS, newHome, STACK_TEST_MS, silent } from "./running_stack.ts"
 
 const ROOT = join(import.meta.dir, "../..")
@@ -190,7 +191,8 @@ test(
 for (const [words, reason] of [
   [["--gateway", "3.9", "--database", "postgres", "--engine", "docker"], "declarative only"],
   [["--gateway", "2.8", "--database", "postgres"], "embedded engine"],
-  [["--gateway", "4"], "--gateway must be one of 2.8, 3.9"],
+  [["--gateway", "4"], "--gateway"],
+  [["--proxy-port", "x"], "--proxy-port"],
 ] as const)
   test(`up ${words.join(" ")} is refused with the reason, and nothing is started`, async () => {
     const where = home()
@@ -207,6 +209,7 @@ test(
     for (const [word, exitCode] of [
       ["status", 3],
       ["token", 3],
+      ["env", 3],
       ["check", 3],
       ["down", 0],
       ["down", 0],
@@ -283,6 +286,12 @@ test(
     expect([await ask("/jwt/x", access.out), await ask("/jwt/x", id.out)]).toEqual([200, 401])
     expect([await ask("/api/x", access.out), await ask("/api/x", id.out)]).toEqual([401, 200])
     expect((await portolan(where, "token", "refresh")).exitCode).toBe(2)
+    // `portolan token` with what `env` printed: a token of the service's own client.
+    const variables = JSON.parse((await portolan(where, "env", "--json")).out)
+    const own = await runProcess(["token"], variables)
+    expect([own.code, await ask("/jwt/x", own.stdout)]).toEqual([0, 200])
+    for (const [name, value] of Object.entries(variables))
+      expect((await portolan(where, "env")).out).toContain(`export ${name}='${value}'\n`)
     const logs = await portolan(where, "logs", "-n", "100")
     expect(logs.out).toContain("gateway ")
     for (const secret of [access.out.trim(), id.out.trim(), "eyJ"]) expect(logs.out).not.toContain(secret)
