@@ -5,11 +5,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
 import * as httpProbe from "../../adapters/driven/media_graph/http_probe.ts"
-import { runCommand } from "../../adapters/driving/cli/command.ts"
 import { type MediaTools, mediaCommands } from "../../adapters/driving/cli/media.ts"
 import { dryRun } from "../../bootstrap/media_dry_run.ts"
 import { checkGraphSetup } from "../../bootstrap/media_layers.ts"
 import { DEFAULT_MEDIA_RULES } from "../../domain/media/policy.ts"
+import { runHere } from "../support/command_here.ts"
 import { graphServer } from "../support/graph_server.ts"
 import { ACCOUNT, failFirst, graphError, type MediaWorld, makeMediaWorld } from "../support/media_world.ts"
 import { APP_SECRET, leakIn, SIGNED_URL, TOKEN } from "../support/secrets.ts"
@@ -49,18 +49,7 @@ const run = async (
   }
   const command = mediaCommands(Effect.succeed(tools)).find(({ path }) => path[1] === word)
   if (command === undefined) throw new Error(`no command ${word}`)
-  let out = ""
-  let err = ""
-  const terminal = {
-    out: (text: string) => {
-      out += text
-    },
-    err: (text: string) => {
-      err += text
-    },
-    interactive: false,
-  }
-  const code = await runCommand(command, [...rest, ...extra], terminal)
+  const { code, stdout: out, stderr: err } = await runHere(command, [...rest, ...extra])
   return { code, out, err, json: () => JSON.parse(out) as unknown }
 }
 
