@@ -17,7 +17,7 @@ export const runHere = (
       written[to] += text
     }
     const before = process.env
-    process.env = { PATH: before["PATH"], PORT: "0", PORTOLAN_HOME: "/nowhere", ...environment }
+    process.env = { PATH: before["PATH"], HOME: before["HOME"], PORT: "0", PORTOLAN_HOME: "/nowhere", ...environment }
     try {
       const terminal = { out: write("stdout"), err: write("stderr"), interactive: false }
       return { code: await runCommand(command, words, terminal), ...written }
