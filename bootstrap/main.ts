@@ -1,98 +1,12 @@
 #!/usr/bin/env bun
-import { Effect } from "effect"
-import { Command } from "effect/cli"
-import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
-import { command, runCommandLine, type Terminal } from "../adapters/driving/cli/command.ts"
-import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
-import { mediaCommands } from "../adapters/driving/cli/media.ts"
-import { stackCommands } from "./stack_commands.ts"
+import { runCommandLine } from "../adapters/driving/cli/command.ts"
+import { portolan } from "./command_line.ts"
 import { VERSION } from "./version.ts"
 
-// What a command works with is loaded when it runs: help, and the other commands, cost nothing of it.
-
-const serve = command("serve", {
-  summary: "Serves the configured collections behind the realm's tokens",
-  config: {},
-  details: [
-    "Configured by environment variables; `portolan config` prints them.",
-    "Needs AUTH_PUBLIC_KEY or AUTH_JWKS_URL.",
-  ],
-  examples: ["serve"],
-  ongoing: true,
-  run: () =>
-    Effect.flatMap(
-      Effect.promise(() => import("./serve_command.ts")),
-      ({ serve }) => serve,
-    ),
-})
-
-const demo = command("demo", {
-  summary: "Serves the example collection with a realm made for this run",
-  config: {},
-  details: ["Not for production. Refused as soon as an AUTH_ variable is set."],
-  examples: ["demo"],
-  ongoing: true,
-  run: (_input, { terminal }) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./serve_command.ts")),
-      ({ demo }) => demo(terminal),
-    ),
-})
-
-const token = command("token", {
-  summary: "Requests an access token by client credentials and prints it",
-  config: {},
-  details: ["Needs IDP_URL, IDP_REALM, IDP_CLIENT_ID and IDP_CLIENT_SECRET."],
-  examples: ["token"],
-  run: () =>
-    Effect.flatMap(
-      Effect.promise(() => import("./token_command.ts")),
-      ({ requestToken }) => requestToken,
-    ),
-})
-
-const config = command("config", {
-  summary: "Prints the effective configuration, secrets masked",
-  config: {},
-  examples: ["config --json"],
-  run: () =>
-    Effect.flatMap(
-      Effect.promise(() => import("./config_command.ts")),
-      ({ showConfig }) => showConfig,
-    ),
-})
-
-const scheduler = Effect.promise(() => import("./scheduler_commands.ts"))
-const provide: SchedulerProviders = {
-  client: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.client(program)),
-  restarts: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.restarts(program)),
-}
-
-const media = Effect.flatMap(
-  Effect.promise(() => import("./media_command.ts")),
-  ({ tools }) => tools,
-)
-
-const portolan = Command.make("portolan").pipe(
-  Command.withDescription("Records, scheduler, media and gateway behind one set of ports"),
-  Command.withSubcommands([
-    serve,
-    demo,
-    token,
-    config,
-    jobCommands(provide),
-    allocationCommands(provide),
-    mediaCommands(media),
-    stackCommands,
-  ]),
-)
-
-const terminal: Terminal = {
+const exitCode = await runCommandLine(portolan, VERSION, process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   interactive: process.stderr.isTTY === true,
-}
-
-const exitCode = await runCommandLine(portolan, VERSION, process.argv.slice(2), terminal)
+})
 // The process ends once the pipe has taken all results.
 process.stdout.write("", () => process.exit(exitCode))

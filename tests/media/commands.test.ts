@@ -6,12 +6,12 @@ import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
 import { Command } from "effect/cli"
 import * as httpProbe from "../../adapters/driven/media_graph/http_probe.ts"
-import { runCommandLine } from "../../adapters/driving/cli/command.ts"
 import { mediaCommands } from "../../adapters/driving/cli/media.ts"
 import type { MediaTools } from "../../adapters/driving/cli/media_work.ts"
 import { dryRun } from "../../bootstrap/media_dry_run.ts"
 import { checkGraphSetup } from "../../bootstrap/media_layers.ts"
 import { DEFAULT_MEDIA_RULES } from "../../domain/media/policy.ts"
+import { runHere } from "../support/command_here.ts"
 import { graphServer } from "../support/graph_server.ts"
 import { ACCOUNT, failFirst, graphError, type MediaWorld, makeMediaWorld } from "../support/media_world.ts"
 import { APP_SECRET, leakIn, SIGNED_URL, TOKEN } from "../support/secrets.ts"
@@ -50,19 +50,8 @@ const run = async (
     appSecret: Redacted.make(APP_SECRET),
     ...change,
   }
-  let out = ""
-  let err = ""
-  const terminal = {
-    out: (text: string) => {
-      out += text
-    },
-    err: (text: string) => {
-      err += text
-    },
-    interactive: false,
-  }
   const root = Command.make("portolan").pipe(Command.withSubcommands([mediaCommands(Effect.succeed(tools))]))
-  const code = await runCommandLine(root, "0.0.0", ["media", ...split(words), ...extra], terminal)
+  const { code, stdout: out, stderr: err } = await runHere(["media", ...split(words), ...extra], {}, root)
   return { code, out, err, json: () => JSON.parse(out) as unknown }
 }
 
