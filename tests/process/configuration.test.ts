@@ -69,6 +69,14 @@ describe("wrong variables", () => {
     for (const [variable, rule] of mistakes) expect(rule).toMatch(WRONG[variable as keyof typeof WRONG][1])
   })
 
+  test.concurrent.each(["serve", "config", "token", "jobs get a", "media limit", "demo"])(
+    "a typing mistake in a name ends '%s'",
+    async (words) => {
+      const { code, stdout, stderr } = await runProcess(words.split(" "), { AUTH_ISUER: MARK })
+      expect([code, stdout, stderr]).toEqual([2, "", "AUTH_ISUER is unknown; did you mean AUTH_ISSUER?\n"])
+    },
+  )
+
   test.concurrent.each([
     ["no key", {}, "AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead"],
     ["a port shared with one SQLite file", { REUSE_PORT: "true", ...serveEnvironment() }, "REUSE_PORT", /STORE=mongo/],
