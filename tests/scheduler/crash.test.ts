@@ -71,12 +71,14 @@ const recordsIn = (path: string): Promise<ReadonlyArray<RestartRecord>> =>
 const explained = (left: RestartRecord | undefined, before: ReadonlyArray<number>): ReadonlyArray<number> => {
   // No record: it never began, or it was over.
   if (left === undefined) return before
+  // A scale to 0 that never came is fenced off by a scale to the count that the job has.
+  if (before.length === 0) return [1]
   // At 0 the job needs its second step; a scale to 1 that was seen before is found done.
   return before.at(-1) === 0 ? [...before, 1] : before
 }
 
 const untilEmpty = async (path: string): Promise<void> => {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 300; tries++) {
     if ((await recordsIn(path)).length === 0) return
     await Bun.sleep(50)
   }
