@@ -36,7 +36,7 @@ export interface RestartRecord extends ClusterAt {
   readonly attempts: number
   /**
    * The job's modify index that the scale to 0 insists on; absent when it insists on none, and once it cannot come any more.
-   * Whoever ends an intent changes the job's index first, if it still is this one: see {@link afterLook} in the plan.
+   * Whoever closes the entry sees to it first that the job has left this index.
    */
   readonly guardIndex?: Integer
   /** The job's modify index after it was scaled to 0. */

@@ -24,8 +24,9 @@ export interface RestartRules {
    */
   readonly leaseMs: number
   /**
-   * How long after its deadline a scale to 0 may still take effect, milliseconds. An agent that takes longer than the
-   * write deadline and this, less a lease, over a change may still leave a job at 0 after a crash.
+   * How long after its deadline a scale to 0 may still take effect, milliseconds. One that comes later is refused by the
+   * agent, unless it insists on no index: then, after a crash, an agent that takes longer than the write deadline and this,
+   * less a lease, over a change may still leave a job at 0.
    */
   readonly marginMs: number
 }
