@@ -130,6 +130,10 @@ export const problemWithDefinition = (definition: JobDefinition): Problem => {
   return problemWithId("jobId", definition.ID)
 }
 
+/** The job's modify index, when the definition tells one that a scaling may insist on: 0 insists on nothing. */
+export const modifyIndexOf = ({ JobModifyIndex: index }: JobDefinition): Integer | undefined =>
+  index !== undefined && (typeof index === "bigint" || Number.isSafeInteger(index)) && index > 0 ? index : undefined
+
 /** The group's wanted count, or `undefined` when the job has no such group. A count left out means 1, as for the agent. */
 export const groupCount = (definition: JobDefinition, group: string): number | undefined => {
   const found = definition.TaskGroups?.find((each) => each.Name === group)
