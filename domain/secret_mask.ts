@@ -102,14 +102,15 @@ const base64Pattern = (text: string): string =>
 
 /** The secret in base64, alone and after one or two bytes more: as a part of `user:password`, or of a whole header. */
 const base64PatternsOf = (secret: string): ReadonlyArray<string> => {
-  const whole = base64(secret).replace(/=+$/, "")
+  const unpadded = (text: string) => base64(text).replace(/=+$/, "")
   const pieces = [0, 1, 2].flatMap((before) => {
-    const bytes = new Uint8Array([...new Uint8Array(before), ...new TextEncoder().encode(secret)])
+    const text = unpadded("\0".repeat(before) + secret)
+    const bytes = Math.floor((text.length * 6) / 8)
     // A character stands for six bits; those that hold bits of a neighbour are not known.
-    const piece = base64(bytes).slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6))
+    const piece = text.slice(Math.ceil((before * 8) / 6), Math.floor((bytes * 8) / 6))
     return piece.length < BASE64_PIECE_MIN ? [] : [piece]
   })
-  return [whole, ...pieces].map(base64Pattern)
+  return [unpadded(secret), ...pieces].map(base64Pattern)
 }
 
 const decoded = (text: string): string => {
