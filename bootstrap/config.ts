@@ -188,11 +188,16 @@ export const isConfigured = (name: VariableName): boolean => (process.env[name] 
 /** The SQLite file that holds records and journals. */
 export const sqlitePath = (config: Config): string => config.SQLITE_PATH ?? `${config.PORTOLAN_HOME}/records.sqlite`
 
-/** The secrets among the values. The realm's keys are public; `portolan config` hides them for their length only. */
+/** The password of a connection string, as it is written there. */
+const PASSWORD = /:\/\/[^:@/]*:([^@]*)@/
+
+/** The secrets among the values, and the password in a connection string. The realm's keys are public. */
 export const configuredSecrets = (config: Partial<Config>): ReadonlyArray<string> =>
-  Object.entries(config).flatMap(([name, value]) =>
-    name !== "AUTH_PUBLIC_KEY" && Redacted.isRedacted(value) ? [String(Redacted.value(value))] : [],
-  )
+  Object.entries(config).flatMap(([name, value]) => {
+    if (name === "AUTH_PUBLIC_KEY" || !Redacted.isRedacted(value)) return []
+    const secret = String(Redacted.value(value))
+    return [secret, ...(PASSWORD.exec(secret)?.slice(1) ?? [])]
+  })
 
 /** The configuration as `portolan config` prints it: a secret that is set shows only that it is. */
 export const describeConfig = (config: Config): Readonly<Record<VariableName, string | number | boolean | null>> => {

@@ -3,7 +3,7 @@ import { InvalidSchedulerArgument } from "./errors.ts"
 import { isDeeperThan, stringifyLossless } from "./lossless_json.ts"
 
 /** Deepest nesting of a definition; the definition itself is level 1. An agent's own nest to about 15. */
-export const DEPTH_MAX = 64
+const DEPTH_MAX = 64
 
 /** An integer of the scheduler: `bigint` when it is outside ±(2^53-1). */
 export type Integer = number | bigint
