@@ -1,4 +1,4 @@
-import { Check, Compile } from "typebox/schema"
+import { Check, Errors } from "typebox/schema"
 import { type Issue, memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
 import { isBlank, isRequiredText } from "./blank_text.ts"
@@ -7,13 +7,11 @@ import { cleanJson, DEPTH_MAX, isReservedKey } from "./json_hygiene.ts"
 import type { PatternJudge } from "./pattern_judge.ts"
 import { DEFINITION_SCHEMA, IN_PLACE, partsOf } from "./schema_keywords.ts"
 
-const DEFINITION = Compile(DEFINITION_SCHEMA)
-
-/** What breaks the form of a definition, keyword by keyword. */
+/** What breaks the form of a definition, keyword by keyword. Nothing is compiled: each definition is judged once. */
 const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
-  DEFINITION.Check(definition)
+  Check(DEFINITION_SCHEMA, definition)
     ? []
-    : DEFINITION.Errors(definition)[1].flatMap((error): ReadonlyArray<Issue> => {
+    : Errors(DEFINITION_SCHEMA, definition)[1].flatMap((error): ReadonlyArray<Issue> => {
         const at = error.instancePath
         switch (error.keyword) {
           // The only `false` in the form is that of names it does not have; an object of schemas is reported a second time.

@@ -77,6 +77,12 @@ describe("wrong variables", () => {
   )
 
   test.concurrent.each([
+    [
+      "a wrong port in MONGODB_URL",
+      { MONGODB_URL: `mongodb://a:${MARK}@h:x/` },
+      "MONGODB_URL",
+      /^has a wrong port at host 1/,
+    ],
     ["no key", {}, "AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead"],
     ["a port shared with one SQLite file", { REUSE_PORT: "true", ...serveEnvironment() }, "REUSE_PORT", /STORE=mongo/],
   ])("%s", async (_what, environment, variable, rule) => {
