@@ -183,7 +183,7 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
     // It asks the agent itself: what the proxy sees comes from the stopped processes.
     const next = client(journal, { baseUrl: agentUrl })
     const stopped = shares(ids).map((share) =>
-      spawnRestarter(journal, share, "--preload", "./tests/support/stop_before_scaling.ts"),
+      spawnRestarter(journal, share, "--preload", "./tests/support/stop_before_scaling.process.ts"),
     )
     while ((await next.unfinishedRestarts()).length < TIMES) await Bun.sleep(20)
     await untilOver(next, ids)
