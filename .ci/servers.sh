@@ -207,6 +207,15 @@ provide_compose() {
   docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || install_package docker-compose
 }
 
+## Schemathesis: in a Python environment of its own
+
+provide_schemathesis() {
+  python3 -c 'import ensurepip' 2>/dev/null || install_package python3-venv
+  local command
+  command=$(XDG_CACHE_HOME=$cache retry bounded 600 "$here/../tests/attacks/install.sh")
+  echo "export TEST_SCHEMATHESIS='$command'"
+}
+
 ## Docker
 
 # An engine that answers already is used and left alone.
@@ -274,7 +283,7 @@ variables_nomad() {
 
 up() {
   local failed=0 part
-  for part in provide_chromium provide_compose "serve mongodb" "serve keycloak" "serve nomad"; do
+  for part in provide_chromium provide_compose provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
     # A shell of its own: the first command that fails ends this part, and the others go on.
     set +e
     (

@@ -48,6 +48,11 @@ export interface Chromium {
   readonly executablePath: string
 }
 
+export interface Schemathesis {
+  /** Path of the executable; tests/attacks/install.sh makes one. */
+  readonly command: string
+}
+
 export interface Compose {
   /** For a shell. */
   readonly command: string
@@ -156,6 +161,14 @@ export const COMPOSE: RealServer<Compose> = {
   },
   required: true,
   read: (environment) => ({ command: environment["TEST_COMPOSE"] ?? "" }),
+}
+
+export const SCHEMATHESIS: RealServer<Schemathesis> = {
+  name: "Schemathesis",
+  variables: ["TEST_SCHEMATHESIS"],
+  command: { name: "schemathesis", find: (PATH) => Bun.which("schemathesis", { PATH }) ?? undefined },
+  required: true,
+  read: (environment) => ({ command: environment["TEST_SCHEMATHESIS"] ?? "" }),
 }
 
 export type Presence<A> =

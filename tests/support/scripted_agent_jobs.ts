@@ -76,6 +76,7 @@ const validate = (job: JobDefinition): void => {
   const mistakes = [
     ...(/\s/.test(job.ID) ? ["Job ID contains a space"] : []),
     ...(Array.isArray(job.TaskGroups) && job.TaskGroups.length > 0 ? [] : ["Missing job task groups"]),
+    ...(job.TaskGroups ?? []).flatMap(({ Name }, at) => (Name ? [] : [`Job task group ${at + 1} missing name`])),
   ]
   if (mistakes.length > 0)
     throw new AgentRefusal(

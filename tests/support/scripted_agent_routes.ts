@@ -70,6 +70,7 @@ const FIELDS: Readonly<Record<string, Fits>> = {
   Namespace: isText,
   Region: isText,
   Type: isText,
+  JobModifyIndex: (value) => typeof value === "bigint" || Number.isSafeInteger(value ?? 0),
   Stop: (value) => value === null || typeof value === "boolean",
   TaskGroups: (value) => value === null || (Array.isArray(value) && value.every(isGroup)),
 }

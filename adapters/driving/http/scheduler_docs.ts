@@ -233,9 +233,9 @@ export const schedulerDocs = (roles: ReadonlyArray<string>) => {
         parameters: [
           JOB_ID,
           ...PLACE,
-          query("purge", "`true` forgets the job; otherwise it stays for a while, as a stopped one", {
+          query("purge", "`true` forgets the job; absent, empty or `false` it stays for a while, as a stopped one", {
             ...text,
-            enum: ["true", "false"],
+            enum: ["true", "false", ""],
             default: "false",
           }),
         ],
