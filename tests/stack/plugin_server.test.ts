@@ -40,12 +40,12 @@ afterAll(async () => {
 const startGate = async (name: string) => {
   const socket = join(folder, name)
   const gate = Bun.spawn([binary, "serve", socket, settingsPath], { stdio: ["ignore", "ignore", "inherit"], env: {} })
-  for (let attempt = 0; attempt < 200; attempt++) {
+  while (gate.exitCode === null) {
     const answer = await callPlugin(socket, 31, new Uint8Array()).catch(() => undefined)
     if (answer !== undefined) return { socket, gate }
     await Bun.sleep(20)
   }
-  throw new Error("the plugin server does not answer")
+  throw new Error("the plugin server ended")
 }
 
 describe("the binary", () => {
