@@ -3,9 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Command } from "../../adapters/driving/cli/command.ts"
 import { bytesText, sparkline, usageChart } from "../../adapters/driving/cli/usage_chart.ts"
-import { schedulerCommands } from "../../bootstrap/scheduler_commands.ts"
 import { runHere } from "../support/command_here.ts"
 import { type FakeAgent, reply, startFakeAgent } from "../support/fake_agent.ts"
 import { endProcesses, newHome, runProcess } from "../support/service_process.ts"
@@ -32,16 +30,9 @@ const withoutToken = (run: Awaited<ReturnType<typeof runProcess>>) => {
 }
 const portolan = async (words: string) => withoutToken(await runProcess(words.split(" "), environment()))
 
-const COMMANDS: ReadonlyArray<Command> = Object.values(schedulerCommands).flatMap((area) =>
-  Object.values<Command>(area),
-)
-
 /** In this process. */
-const here = async (line: string, more: Readonly<Record<string, string>> = {}) => {
-  const command = COMMANDS.find(({ path }) => path.join(" ") === line.split(" ", 2).join(" "))
-  if (command === undefined) throw new Error(`no command for '${line}'`)
-  return withoutToken(await runHere(command, line.split(" ").slice(2), { ...environment(), ...more }))
-}
+const here = async (line: string, more: Readonly<Record<string, string>> = {}) =>
+  withoutToken(await runHere(line.split(" "), { ...environment(), ...more }))
 
 describe("portolan jobs", () => {
   test("run, get, scale, restart, delete: the digits stay, the journal ends empty", async () => {

@@ -1,7 +1,6 @@
 // `portolan token` as a user runs it: once as a process; what only its environment and answers decide, in this one.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Effect, Exit, Scope } from "effect"
-import { tokenCommand } from "../../bootstrap/token_command.ts"
 import { runHere } from "../support/command_here.ts"
 import { identityProvider } from "../support/identity_provider.ts"
 import type { LocalServer } from "../support/local_server.ts"
@@ -25,7 +24,7 @@ const environment = () => ({
 })
 
 const here = (environment: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>) =>
-  runHere(tokenCommand, words, environment)
+  runHere(["token", ...words], environment)
 
 describe("portolan token", () => {
   test("prints the token alone, so that a shell can take it, or token and expiry as JSON", async () => {

@@ -1,6 +1,5 @@
 // Demo mode as a person meets it (contract section 0).
 import { afterAll, describe, expect, test } from "bun:test"
-import { demoCommand } from "../../bootstrap/serve_command.ts"
 import { runHere } from "../support/command_here.ts"
 import { endProcesses, newHome, startProcess } from "../support/service_process.ts"
 
@@ -71,7 +70,7 @@ describe("portolan demo", () => {
 
   test("is refused with a realm's variables, naming them", async () => {
     const variables = { AUTH_ISSUER: "http://SECRETVALUE", AUTH_PUBLIC_KEY: "SECRETVALUE", AUTH_REQUIRE_TYP: "true" }
-    const { code, stdout, stderr } = await runHere(demoCommand, [], variables)
+    const { code, stdout, stderr } = await runHere(["demo"], variables)
     expect([code, stdout]).toEqual([2, ""])
     const lines = stderr.trimEnd().split("\n")
     expect(lines.map((line) => line.split(" ")[0]).sort()).toEqual(Object.keys(variables).sort())

@@ -7,15 +7,6 @@ import { createServer } from "node:net"
 import { networkInterfaces } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit } from "effect"
-import type { Command } from "../../adapters/driving/cli/command.ts"
-import {
-  checkCommand,
-  downCommand,
-  logsCommand,
-  stackTokenCommand,
-  statusCommand,
-  upCommand,
-} from "../../bootstrap/stack_commands.ts"
 import type { StackOptions } from "../../domain/gateway/stack_options.ts"
 import { down } from "../../stack/down.ts"
 import { listen } from "../../stack/loopback.ts"
@@ -66,8 +57,8 @@ const portolan = async (where: string, ...words: ReadonlyArray<string>) => {
 }
 
 /** Runs a command in this process. */
-const here = async (where: string, command: Command, ...words: ReadonlyArray<string>) => {
-  const { code, stdout, stderr } = await runHere(command, words, { PORTOLAN_HOME: where })
+const here = async (where: string, ...words: ReadonlyArray<string>) => {
+  const { code, stdout, stderr } = await runHere(["stack", ...words], { PORTOLAN_HOME: where })
   return [code, stdout, stderr] as const
 }
 
@@ -135,16 +126,22 @@ test(
     const { urls } = await started()
     const [, access] = await portolan(shared, "token")
     expect(access).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
-    const [, id] = await here(shared, stackTokenCommand, "id")
+    const [, id] = await here(shared, "token", "id")
     const ask = async (path: string, token: string) =>
       (await fetch(urls.proxy + path, { headers: { authorization: `Bearer ${token.trim()}` } })).status
     expect([await ask("/jwt/x", access), await ask("/jwt/x", id)]).toEqual([200, 401])
     expect([await ask("/api/x", access), await ask("/api/x", id)]).toEqual([401, 200])
-    expect((await here(shared, stackTokenCommand, "refresh"))[0]).toBe(2)
+    expect((await here(shared, "token", "refresh"))[0]).toBe(2)
+    // `portolan token` with what `env` printed: a token of the service's own client.
+    const variables = JSON.parse((await here(shared, "env", "--json"))[1])
+    const own = await runHere(["token"], variables)
+    expect([own.code, await ask("/jwt/x", own.stdout)]).toEqual([0, 200])
+    const [, lines] = await here(shared, "env")
+    for (const [name, value] of Object.entries(variables)) expect(lines).toContain(`export ${name}='${value}'\n`)
     const [, logs] = await portolan(shared, "logs", "-n", "100")
     expect(logs).toContain("gateway ")
     for (const secret of [access.trim(), id.trim(), "eyJ"]) expect(logs).not.toContain(secret)
-    expect((await here(shared, logsCommand, "nothing"))[0]).toBe(2)
+    expect((await here(shared, "logs", "nothing"))[0]).toBe(2)
   },
   STACK_TEST_MS,
 )
@@ -213,7 +210,7 @@ test("a busy port is refused by name, and nothing is started", async () => {
   const { port } = busy.address() as { port: number }
   const words = ["--proxy-port", String(port), "--idp-port", "0", "--upstream-port", "0"]
   const refused = `refused: port ${port} is busy; choose another with --proxy-port\n`
-  expect(await here(where, upCommand, ...words)).toEqual([2, "", refused])
+  expect(await here(where, "up", ...words)).toEqual([2, "", refused])
   busy.close()
   expect(readState(where)).toBeUndefined()
 })
@@ -221,21 +218,23 @@ test("a busy port is refused by name, and nothing is started", async () => {
 test.each([
   ["--gateway 3.9 --database postgres --engine docker", "declarative only"],
   ["--gateway 2.8 --database postgres", "embedded engine"],
-  ["--gateway 4", "--gateway must be one of 2.8, 3.9"],
+  ["--gateway 4", "--gateway"],
+  ["--proxy-port x", "--proxy-port"],
 ])("up %s is refused with the reason, and nothing is started", async (words, reason) => {
   const where = home()
-  expect(await here(where, upCommand, ...words.split(" "))).toEqual([2, "", expect.stringContaining(reason)])
+  expect(await here(where, "up", ...words.split(" "))).toEqual([2, "", expect.stringContaining(reason)])
   expect(readdirSync(where)).toEqual([])
 })
 
 test.each([
-  ["status", statusCommand, 3],
-  ["token", stackTokenCommand, 3],
-  ["check", checkCommand, 3],
-  ["down, twice", downCommand, 0],
-] as const)("without a stack: %s", async (_words, command, code) => {
+  ["status", 3],
+  ["token", 3],
+  ["env", 3],
+  ["check", 3],
+  ["down", 0],
+])("without a stack: %s twice", async (word, code) => {
   const where = home()
-  for (const _time of [1, 2]) expect((await here(where, command))[0]).toBe(code)
+  for (const _time of [1, 2]) expect((await here(where, word))[0]).toBe(code)
 })
 
 test(
