@@ -5,7 +5,6 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { parse } from "yaml"
-import { upCommand } from "../../bootstrap/stack_commands.ts"
 import { type Line, routesOf, type Variant } from "../../domain/gateway/route_profile.ts"
 import { STACK_DEFAULTS, type StackOptions } from "../../domain/gateway/stack_options.ts"
 import { dockerFiles } from "../../stack/docker/files.ts"
@@ -136,9 +135,10 @@ test("the realm has what its provider needs to hand out tokens", () => {
 test("without Docker the docker engine is refused, and nothing is written or started", async () => {
   const home = join(folder, "home")
   mkdirSync(home)
-  const words = ["--engine", "docker", "--proxy-port", "0", "--idp-port", "0", "--upstream-port", "0"]
+  const words = "stack up --engine docker --proxy-port 0 --idp-port 0 --upstream-port 0".split(" ")
   const stderr = "refused: `docker version` does not answer: the docker engine needs it\n"
-  const ran = await runHere(upCommand, words, { PATH: "/nowhere", PORTOLAN_HOME: home })
+  const ran = await runHere(words, { PATH: "/nowhere", PORTOLAN_HOME: home })
   expect(ran).toEqual({ code: 2, stdout: "", stderr })
-  expect(readdirSync(home)).toEqual([])
+  // The lock's file stays; the lock ended with the command.
+  expect(readdirSync(home)).toEqual(["stack.lock"])
 })
