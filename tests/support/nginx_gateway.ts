@@ -93,23 +93,27 @@ ${["for", "proto", "host", "port", "path", "prefix"].map((name) => `      set $u
 `,
   )
   const nginx = Bun.spawn([command, "-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")], {
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "ignore", "ignore"],
   })
   const url = `http://127.0.0.1:${port}`
+  const stop = async () => {
+    nginx.kill()
+    await nginx.exited
+    rmSync(folder, { recursive: true })
+  }
+  const log = (): string => readFileSync(join(folder, "error.log"), "utf8")
   for (const deadline = Date.now() + READY_MS; ; await Bun.sleep(20)) {
     if (await fetch(url).catch(() => undefined)) break
-    if (nginx.exitCode !== null || Date.now() > deadline)
-      throw new Error(`nginx did not start: ${await new Response(nginx.stderr).text()}`)
+    if (nginx.exitCode === null && Date.now() <= deadline) continue
+    const said = log()
+    await stop()
+    throw new Error(`nginx did not start: ${said}`)
   }
   return {
     url,
-    log: (): string => readFileSync(join(folder, "error.log"), "utf8"),
+    log,
     /** What was asked so far: `worker target status` each. */
     asked: (): ReadonlyArray<string> => readFileSync(join(folder, "access.log"), "utf8").trimEnd().split("\n"),
-    stop: async () => {
-      nginx.kill()
-      await nginx.exited
-      rmSync(folder, { recursive: true })
-    },
+    stop,
   }
 }
