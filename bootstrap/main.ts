@@ -26,7 +26,8 @@ const COMMANDS: Loaders = {
   "stack logs": async () => (await import("./stack_commands.ts")).logsCommand,
   "stack token": async () => (await import("./stack_commands.ts")).stackTokenCommand,
   "stack down": async () => (await import("./stack_commands.ts")).downCommand,
-  "stack check": async () => (await import("./stack_commands.ts")).checkCommand,
+  "stack check": async () => (await import("./check_command.ts")).checkCommand,
+  "stack upstream": async () => (await import("./check_command.ts")).upstreamCommand,
   ...ofArea("media", MEDIA, async (name) => (await import("./media_command.ts")).mediaCommand(name)),
   ...ofArea("jobs", JOBS, async (name) => (await import("./scheduler_commands.ts")).schedulerCommands.jobs[name]),
   ...ofArea(
@@ -40,6 +41,8 @@ const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   interactive: process.stderr.isTTY === true,
+  // https://no-color.org: any text but an empty one.
+  coloured: process.stdout.isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb",
 }
 
 const overview = async (): Promise<string> => {

@@ -1,13 +1,9 @@
-import { writeFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { Effect } from "effect"
 import { type Arguments, type Command, WrongUsage } from "../adapters/driving/cli/command.ts"
 import { textTable } from "../adapters/driving/cli/text_table.ts"
 import { LINES, VARIANTS } from "../domain/gateway/route_profile.ts"
 import { DATABASES, ENGINES, readStackOptions } from "../domain/gateway/stack_options.ts"
-import { checkTarget } from "../stack/check/check_target.ts"
-import { reportPage } from "../stack/check/report_page.ts"
-import { check } from "../stack/check/run_check.ts"
 import { down } from "../stack/down.ts"
 import { StackRefused } from "../stack/errors.ts"
 import { logs } from "../stack/logs.ts"
@@ -164,58 +160,5 @@ export const downCommand: Command = {
   run: Effect.fnUntraced(function* () {
     const stopped = yield* down(yield* home)
     return { json: { stopped }, text: stopped ? "stopped" : "not running" }
-  }),
-}
-
-/** `portolan stack check` (contract section 7). */
-export const checkCommand: Command = {
-  path: ["stack", "check"],
-  summary: "Asks a gateway everything it should refuse; exit code 1 on any difference",
-  positionals: [],
-  options: {
-    "proxy-url": { type: "string" },
-    "idp-url": { type: "string" },
-    realm: { type: "string" },
-    gateway: { type: "string" },
-    variant: { type: "string" },
-    "jwt-roles": { type: "string" },
-    secrets: { type: "string" },
-    report: { type: "string" },
-  },
-  details: [
-    "--proxy-url  another gateway than the running stack's",
-    "--idp-url    its identity provider; needs --secrets",
-    "--realm      realm there; demo when absent",
-    "--gateway, --variant, --jwt-roles  what that gateway is, as with `stack up`",
-    "--secrets    JSON file: webClient, webSecret, userName, userPassword, serviceClient, serviceSecret, signingKey?",
-    "--report     file to write the result to, as one HTML page",
-  ],
-  run: Effect.fnUntraced(function* ({ options }) {
-    const target = yield* checkTarget(yield* home, {
-      proxyUrl: text(options, "proxy-url"),
-      idpUrl: text(options, "idp-url"),
-      realm: text(options, "realm"),
-      gateway: text(options, "gateway"),
-      variant: text(options, "variant"),
-      jwtRoles: text(options, "jwt-roles"),
-      secrets: text(options, "secrets"),
-    })
-    const result = yield* check(target)
-    const report = text(options, "report")
-    if (report !== undefined) writeFileSync(report, reportPage(result, new Date()))
-    const rows = result.rows.map(({ outcome, name, request, expected, got, note }) => [
-      outcome === "as expected" ? "ok" : outcome,
-      name,
-      request === name ? "" : request,
-      expected,
-      got,
-      note ?? "",
-    ])
-    const { asExpected, different, notAsked } = result
-    return {
-      json: result,
-      text: `${textTable(["result", "case", "request", "expected", "got", "note"], rows)}\n\n${asExpected} as expected, ${different} different, ${notAsked} not asked`,
-      exitCode: different === 0 ? 0 : 1,
-    }
   }),
 }

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** True when a person watches `err`: progress lines and colours make sense. */
   readonly interactive: boolean
+  /** True when results may be coloured: a person watches `out`, and NO_COLOR is not set. */
+  readonly coloured?: boolean
 }
 
 /** The command line itself is wrong: exit code 2. */
