@@ -107,7 +107,9 @@ export const createStack = ({ home: folder, progress = () => {} }: StackSetup): 
     status: () => Effect.runPromise(status(home)),
     token: (kind = "access") => Effect.runPromise(token(home, kind)),
     check: (target) =>
-      Effect.runPromise(Effect.flatMap(target === undefined ? checkTarget(home, {}) : Effect.succeed(target), (each) => check(each))),
+      Effect.runPromise(
+        Effect.flatMap(target === undefined ? checkTarget(home, {}) : Effect.succeed(target), (each) => check(each)),
+      ),
     down: () => Effect.runPromise(down(home)),
   }
 }

@@ -45,8 +45,7 @@ export interface Asking {
 
 const SHOWN_MAX = 60
 
-const shortened = (target: string): string =>
-  target.length > SHOWN_MAX ? `${target.slice(0, SHOWN_MAX)}...` : target
+const shortened = (target: string): string => (target.length > SHOWN_MAX ? `${target.slice(0, SHOWN_MAX)}...` : target)
 
 /** Milliseconds without a new request after which the upstream counts as quiet. */
 const QUIET_MS = 50

@@ -83,7 +83,8 @@ const ruleFor = (name: string, value: unknown): string | undefined => {
  * @param given what a file or the command line holds
  * @returns the map, or what is wrong with it by role
  */
-export const readRouteMap = (given: unknown,
+export const readRouteMap = (
+  given: unknown,
 ): { readonly map: RouteMap } | { readonly issues: ReadonlyArray<Issue> } => {
   if (!isObject(given)) return { issues: [{ pointer: "", message: "must be one JSON object" }] }
   const issues = Object.entries(given).flatMap(([name, value]) => {
@@ -91,7 +92,9 @@ export const readRouteMap = (given: unknown,
     return message === undefined ? [] : [{ pointer: `/${name}`, message }]
   })
   if (issues.length > 0) return { issues }
-  return Object.keys(given).some(isRole) ? { map: given } : { issues: [{ pointer: "", message: "must name at least one route" }] }
+  return Object.keys(given).some(isRole)
+    ? { map: given }
+    : { issues: [{ pointer: "", message: "must name at least one route" }] }
 }
 
 /** A team's gateway: only what is mapped is asked. */

@@ -12,7 +12,13 @@ const CLOSE = "Connection: close\r\n"
  */
 const TOO_LARGE = ["431", "400", "413", "414", "closed"]
 
-type Row = readonly [name: string, reason: ReasonName, expect: ReadonlyArray<string>, rest: string, more?: Partial<CheckCase>]
+type Row = readonly [
+  name: string,
+  reason: ReasonName,
+  expect: ReadonlyArray<string>,
+  rest: string,
+  more?: Partial<CheckCase>,
+]
 
 /** What the upstream may see of a line that a right reader drops, refuses or mends. */
 const unseen =

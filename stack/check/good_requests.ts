@@ -16,7 +16,9 @@ export interface GoodRequest {
 export const goodRequests = ({ isStack, open, routes }: CheckedGateway): ReadonlyArray<GoodRequest> => [
   ...(open === undefined
     ? []
-    : ([{ label: isStack ? "/open" : open, target: open, credential: "none", base: "access", hasToken: false }] as const)),
+    : ([
+        { label: isStack ? "/open" : open, target: open, credential: "none", base: "access", hasToken: false },
+      ] as const)),
   ...routes.flatMap(({ policy, label, target }): ReadonlyArray<GoodRequest> => {
     if (policy === "oidc-browser") return []
     const isId = policy === "oidc-id-token"

@@ -1,4 +1,4 @@
-import { isRefusal, type CheckCase, wrong } from "./check_case.ts"
+import { type CheckCase, isRefusal, wrong } from "./check_case.ts"
 import type { CheckedGateway, CheckedRoute } from "./checked_gateway.ts"
 import type { ReasonName } from "./reasons.ts"
 
@@ -23,7 +23,12 @@ const climb = (from: string, to: string, dots: string, first = "/", slash = firs
   return first + [...up.slice(common).map(() => dots), ...down.slice(common)].join(slash)
 }
 
-const row = (reason: ReasonName, target: string, expect: ReadonlyArray<string>, more: Partial<CheckCase> = {}): Row => ({
+const row = (
+  reason: ReasonName,
+  target: string,
+  expect: ReadonlyArray<string>,
+  more: Partial<CheckCase> = {},
+): Row => ({
   reason,
   target,
   expect,
@@ -61,10 +66,7 @@ const openRows = (open: string, word: string, upstreamPath: string): ReadonlyArr
     row("path-prefix", `${parent}/${inCapital(last)}`, ["403"]),
     ...(parent === ""
       ? []
-      : [
-          row("path-prefix", `${parent.toUpperCase()}/${last}`, ["404"]),
-          odd(`${parent}%2f${last}`, ["404", "403"]),
-        ]),
+      : [row("path-prefix", `${parent.toUpperCase()}/${last}`, ["404"]), odd(`${parent}%2f${last}`, ["404", "403"])]),
     row("bad-target", `${open}%00`, ["400"]),
     row("bad-target", `${open}%zz`, ["400"]),
     row("bad-target", `${open}%`, ["400"]),
@@ -146,7 +148,10 @@ export const OTHER_REFUSALS = ["301", "302", "303", "307", "308", "400", "401", 
 export const loginAnswers = ({ isStack }: CheckedGateway): ReadonlyArray<string> =>
   isStack ? ["302"] : ["302", "303", "307", "401", "403"]
 
-const withoutCredentials = (gateway: CheckedGateway, { policy, label, target }: CheckedRoute): ReadonlyArray<CheckCase> =>
+const withoutCredentials = (
+  gateway: CheckedGateway,
+  { policy, label, target }: CheckedRoute,
+): ReadonlyArray<CheckCase> =>
   METHODS.map((method) => ({
     group: "routes",
     name: `${method} ${label} without credentials`,
@@ -170,14 +175,22 @@ export const pathCases = (gateway: CheckedGateway, upstreamPath: string): Readon
     ...(open === undefined || secret === undefined ? [] : tricks(open, secret)),
     ...(secret === undefined || behind === undefined
       ? []
-      : [row("path-confusion", behind + segmentsOf(behind).map(() => "/..").join("") + secret, ["403"])]),
+      : [
+          row(
+            "path-confusion",
+            behind +
+              segmentsOf(behind)
+                .map(() => "/..")
+                .join("") +
+              secret,
+            ["403"],
+          ),
+        ]),
     ...(isStack ? STACK_ROWS : []),
     ...(secret === undefined
       ? []
       : [
-          ...METHODS.map((method) =>
-            row("refused-path", secret, ["403"], { method, name: `${method} ${secret}` }),
-          ),
+          ...METHODS.map((method) => row("refused-path", secret, ["403"], { method, name: `${method} ${secret}` })),
           row("method", secret, ["405"], { method: "TRACE", name: `TRACE ${secret}` }),
         ]),
   ]

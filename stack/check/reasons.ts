@@ -71,7 +71,10 @@ export const REASONS = {
     why: "The token demands an extension that the gateway does not know, and is believed all the same.",
     source: "RFC 7515 section 4.1.11",
   },
-  role: { why: "A caller without the role that the route asks for is let in.", source: "RFC 6750 section 3.1; CWE-862" },
+  role: {
+    why: "A caller without the role that the route asks for is let in.",
+    source: "RFC 6750 section 3.1; CWE-862",
+  },
   "token-place": {
     why: "A credential counts where it does not belong: in addresses and cookies it is logged, and sent along by other sites.",
     source: "RFC 6750 sections 2.3 and 5.3; RFC 9700 section 4.3.2",
@@ -120,7 +123,10 @@ export const REASONS = {
     why: "Scripts can read this cookie, or other sites send it along.",
     source: "RFC 6265 section 8.2; CWE-1004; CWE-1275",
   },
-  logout: { why: "Another site can log a browser out.", source: "OpenID Connect RP-Initiated Logout section 6; CWE-352" },
+  logout: {
+    why: "Another site can log a browser out.",
+    source: "OpenID Connect RP-Initiated Logout section 6; CWE-352",
+  },
   method: {
     why: "The method that is judged is not the one that is used, or TRACE shows a client its own credentials.",
     source: "RFC 9110 section 9.3.8; CWE-650",
@@ -137,14 +143,20 @@ export const REASONS = {
     why: "A client cannot tell what to do about the refusal, or is told too much.",
     source: "RFC 6750 section 3; RFC 9110 section 15.5.2",
   },
-  "no-browser": { why: "A program is sent to a login page that only a person can use.", source: "RFC 9110 section 15.5.2" },
+  "no-browser": {
+    why: "A program is sent to a login page that only a person can use.",
+    source: "RFC 9110 section 15.5.2",
+  },
   "repeated-line": {
     why: "A header that came in two lines loses one of them.",
     source: "RFC 9110 section 5.3; RFC 6265 section 5.4",
   },
   bytes: { why: "A header's bytes are changed, or not taken.", source: "RFC 9110 section 5.5" },
   scheme: { why: "The name of the scheme may be written in any case.", source: "RFC 9110 section 11.1" },
-  upgrade: { why: "An offer to change the protocol may be ignored, and the request is an ordinary one.", source: "RFC 9110 section 7.8" },
+  upgrade: {
+    why: "An offer to change the protocol may be ignored, and the request is an ordinary one.",
+    source: "RFC 9110 section 7.8",
+  },
   open: { why: "What should be open to this caller is not.", source: "the check's own expectation" },
 } as const satisfies Readonly<Record<string, Reason>>
 

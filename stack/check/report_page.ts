@@ -63,7 +63,9 @@ const matrix = (rows: ReadonlyArray<CheckRow>): string => {
     const row = byCell.get(`${name} ${route}`)
     if (row === undefined) return "<td></td>"
     const text =
-      row.severity === undefined ? `${markOf(row)} ${row.got}` : `${row.severity}: ${row.got} (expected ${row.expected})`
+      row.severity === undefined
+        ? `${markOf(row)} ${row.got}`
+        : `${row.severity}: ${row.got} (expected ${row.expected})`
     return `<td class="${classOf(row)}">${escapeHtml(text)}</td>`
   }
   return `<div class="scroll"><table class="matrix"><thead><tr><th>Credential</th>${routes.map((route) => `<th>${escapeHtml(route)}</th>`).join("")}</tr></thead><tbody>

@@ -11,9 +11,9 @@ import { headerCases } from "./header_cases.ts"
 import { loginCases } from "./login_cases.ts"
 import { pathCases } from "./path_cases.ts"
 import { sendRaw, type TlsTrust, Unreachable } from "./raw_http.ts"
-import { rankOf, REASONS } from "./reasons.ts"
+import { REASONS, rankOf } from "./reasons.ts"
 import { tokenCases } from "./token_cases.ts"
-import { echoOf, isFromUpstream, type UpstreamWatch, watchSentence, type Watched } from "./upstream_watch.ts"
+import { echoOf, isFromUpstream, type UpstreamWatch, type Watched, watchSentence } from "./upstream_watch.ts"
 import { requestText } from "./write_request.ts"
 
 /** A gateway to check. */

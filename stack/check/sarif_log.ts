@@ -19,7 +19,11 @@ const RULES = Object.entries(REASONS).map(([id, { why, source }]) => ({
 
 /** An address in which every character is one that a URI may have. */
 const uriOf = (origin: string, target: string): string =>
-  origin + encodeURI(target.startsWith("/") ? target : `/${target}`).replace(/[[\]]/g, (each) => `%${each === "[" ? "5B" : "5D"}`)
+  origin +
+  encodeURI(target.startsWith("/") ? target : `/${target}`).replace(
+    /[[\]]/g,
+    (each) => `%${each === "[" ? "5B" : "5D"}`,
+  )
 
 const resultOf = (row: CheckRow, severity: Severity, origin: string) => {
   const { name, method, target, reason, note, expected, got, why, source, reproduce } = row
