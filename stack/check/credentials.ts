@@ -83,7 +83,7 @@ const outsiders = ({ token, header, payload }: Parts, material: Material) => {
     "signature removed": `${head}.${body}.`,
     "wrong key, same kid": signed(header, payload, hostileKey),
     "alg none": `${encode({ ...header, alg: "none" })}.${encode(payload)}.`,
-    "alg None": `${encode({ ...header, alg: "None" })}.${encode(payload)}.`,
+    "alg None with a capital": `${encode({ ...header, alg: "None" })}.${encode(payload)}.`,
     "HS256 with the public key":
       published === undefined
         ? undefined

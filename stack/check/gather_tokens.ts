@@ -4,7 +4,7 @@ import type { JWK } from "jose"
 import { isObject } from "../../domain/json_object.ts"
 import { ENDPOINTS } from "../realm.ts"
 import { serviceToken, type TokenSource, userTokens } from "../token.ts"
-import { type Credentials, makeCredentials, NO_CREDENTIALS, readParts, type TokenBase } from "./credentials.ts"
+import { type Credentials, makeCredentials, readParts, type TokenBase } from "./credentials.ts"
 
 /** Good tokens that somebody else has fetched. */
 export interface GivenTokens {
@@ -98,10 +98,10 @@ const defined = <A extends object>(given: A) =>
  * @throws {NoTokens} when the realm gives none
  */
 export const gatherTokens = async (
-  { tokens, otherTokens, signingKey }: TokenSupply,
+  { otherTokens, signingKey }: TokenSupply,
+  tokens: TokenSource | GivenTokens,
   attacker: Attacker,
 ): Promise<Readonly<Record<TokenBase, Credentials>>> => {
-  if (tokens === undefined) return NO_CREDENTIALS
   const found = "userName" in tokens ? await fromRealm(tokens, otherTokens) : await fromGiven(tokens)
   const key = signingKey === undefined ? undefined : createPrivateKey({ key: { ...signingKey }, format: "jwk" })
   return makeCredentials({ ...defined(found), ...attacker, ...(key === undefined ? {} : { signingKey: key }) })

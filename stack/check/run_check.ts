@@ -3,7 +3,7 @@ import { askCase, type CheckRow } from "./ask_case.ts"
 import { startAttackerServer } from "./attacker_server.ts"
 import { type CheckCase, SEVERITIES, type Severity } from "./check_case.ts"
 import type { CheckedGateway } from "./checked_gateway.ts"
-import { newHostileKey, shellVariables } from "./credentials.ts"
+import { NO_CREDENTIALS, newHostileKey, shellVariables } from "./credentials.ts"
 import { framingCases, pipelinedCases } from "./framing_cases.ts"
 import { gatherTokens, NoTokens, type TokenSupply } from "./gather_tokens.ts"
 import { goodRequests } from "./good_requests.ts"
@@ -123,6 +123,19 @@ const learn = async ({ proxyUrl, gateway, watch = {}, trust = {} }: CheckTarget,
   return { watched, upstreamPath: gateway.isStack ? "/allowed" : (learnt ?? gateway.open ?? "/") }
 }
 
+/** Tokens, and the attacker's server that some of them name; neither is made when no token can be had. */
+const equip = async (target: CheckTarget) => {
+  if (target.tokens === undefined) return { credentials: NO_CREDENTIALS, fetches: () => 0, close: () => {} }
+  const hostileKey = newHostileKey()
+  const { url, fetches, close } = await startAttackerServer(hostileKey)
+  const gathered = gatherTokens(target, target.tokens, { hostileUrl: url, hostileKey })
+  const credentials = await gathered.catch((failure: unknown) => {
+    close()
+    throw failure
+  })
+  return { credentials, fetches, close }
+}
+
 /**
  * Makes the tokens, starts the attacker's server and asks the first request.
  *
@@ -130,21 +143,19 @@ const learn = async ({ proxyUrl, gateway, watch = {}, trust = {} }: CheckTarget,
  */
 export const prepareCheck = async (target: CheckTarget): Promise<PreparedCheck> => {
   const { proxyUrl, gateway, trust = {} } = target
-  const hostileKey = newHostileKey()
-  const server = await startAttackerServer(hostileKey)
+  const { credentials, fetches, close } = await equip(target)
   try {
-    const credentials = await gatherTokens(target, { hostileUrl: server.url, hostileKey })
     const { watched, upstreamPath } = await learn(target, ({ base, credential }) => credentials[base][credential])
     return {
       cases: checkCases(gateway, upstreamPath),
       upstream: watchSentence(watched),
       tokens: shellVariables(credentials),
       ask: (each) => askCase(each, { proxyUrl, trust, credentials, watched }),
-      attacker: () => attackerRow(server.fetches()),
-      close: server.close,
+      attacker: () => attackerRow(fetches()),
+      close,
     }
   } catch (failure) {
-    server.close()
+    close()
     throw failure
   }
 }

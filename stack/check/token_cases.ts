@@ -71,7 +71,7 @@ const ROWS: ReadonlyArray<Row> = [
   refused("forged", "kid that climbs"),
   refused("forged", "kid of 10 kB"),
   refused("unsigned", "alg none"),
-  refused("unsigned", "alg None"),
+  refused("unsigned", "alg None with a capital"),
   refused("confused-algorithm", "HS256 with the public key"),
   refused("kind", "refresh token"),
   refused("forged", "refresh token shape"),
@@ -104,7 +104,7 @@ const challenged =
 const caseOf = (row: Row, route: CheckedRoute, gateway: CheckedGateway): ReadonlyArray<CheckCase> => {
   const { credential, reason, status, name = credential, harmless } = row
   const { policy, label, target } = route
-  const column = BEARER.findIndex((each) => each === policy)
+  const column = (BEARER as ReadonlyArray<string>).indexOf(policy)
   const wanted = column === -1 ? undefined : (status[column] ?? 401)
   // Somebody else's browser route may take good tokens as well as sessions.
   if (wanted === undefined && !gateway.isStack && status.includes(200)) return []
