@@ -99,7 +99,7 @@ export const askCase = async (each: CheckCase, asking: Asking): Promise<CheckRow
     method,
     target,
     ...(cell === undefined ? {} : { cell }),
-    expected: each.expect.join(" or "),
+    expected: each.expectation ?? each.expect.join(" or "),
     reason,
   }
   const token = credentials[base][credential]

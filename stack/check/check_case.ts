@@ -41,6 +41,8 @@ export interface CheckCase {
   readonly rawRest?: string
   /** Right answers: the status, statuses of several answers on one connection, or `closed` without an answer. */
   readonly expect: ReadonlyArray<string>
+  /** What people read of them, where the list is long. */
+  readonly expectation?: string
   /** What is wrong with what the upstream received; asked only when it echoes. */
   readonly received?: (echo: Echo) => Difference | undefined
   /** What is wrong with the answer's headers, as text. */

@@ -22,7 +22,7 @@ const anyLogin = (gateway: CheckedGateway, target: string): ReadonlyArray<CheckC
       ["X-Forwarded-Proto", "https"],
       ["Forwarded", `host=${EVIL}`],
     ],
-    expect: loginAnswers(gateway),
+    ...loginAnswers(gateway),
     answered: keepsHome,
   },
   {
@@ -31,7 +31,8 @@ const anyLogin = (gateway: CheckedGateway, target: string): ReadonlyArray<CheckC
     reason: "login-host",
     target,
     headers: [["Host", EVIL]],
-    expect: [...loginAnswers(gateway), "400", "404", "421"],
+    expect: [...loginAnswers(gateway).expect, "400", "404", "421"],
+    expectation: "a way to the login, or a refusal",
     answered: keepsHome,
   },
   {
@@ -39,7 +40,7 @@ const anyLogin = (gateway: CheckedGateway, target: string): ReadonlyArray<CheckC
     name: "login with PKCE, state and nonce",
     reason: "login",
     target,
-    expect: loginAnswers(gateway),
+    ...loginAnswers(gateway),
     answered: (head) => {
       const location = locationIn(head)
       // A gateway of somebody else may show a page of its own first.
@@ -54,7 +55,7 @@ const anyLogin = (gateway: CheckedGateway, target: string): ReadonlyArray<CheckC
     name: "cookie of a login is HttpOnly, SameSite, whole-site",
     reason: "cookie",
     target,
-    expect: loginAnswers(gateway),
+    ...loginAnswers(gateway),
     answered: (head) => {
       const cookies = head.split("\r\n").filter((line) => /^set-cookie:/i.test(line))
       const kept = cookies.filter((line) => !/max-age=0|expires=\w+, 01.jan.1970/i.test(line))

@@ -145,8 +145,10 @@ const METHODS = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] as const
 export const OTHER_REFUSALS = ["301", "302", "303", "307", "308", "400", "401", "403", "404", "421"]
 
 /** What a browser's route may answer where nobody is logged in: ours leads to the login. */
-export const loginAnswers = ({ isStack }: CheckedGateway): ReadonlyArray<string> =>
-  isStack ? ["302"] : ["302", "303", "307", "401", "403"]
+export const loginAnswers = ({ isStack }: CheckedGateway): Pick<CheckCase, "expect" | "expectation"> =>
+  isStack
+    ? { expect: ["302"] }
+    : { expect: ["302", "303", "307", "401", "403"], expectation: "a way to the login, or a refusal" }
 
 const withoutCredentials = (
   gateway: CheckedGateway,
@@ -158,7 +160,7 @@ const withoutCredentials = (
     reason: "no-credential",
     method,
     target,
-    expect: policy === "oidc-browser" ? loginAnswers(gateway) : ["401"],
+    ...(policy === "oidc-browser" ? loginAnswers(gateway) : { expect: ["401"] }),
   }))
 
 /**
@@ -197,7 +199,9 @@ export const pathCases = (gateway: CheckedGateway, upstreamPath: string): Readon
   const named = rows.map((each): CheckCase => ({ group: "paths", name: each.target, ...each }))
   return [
     ...named.map((each) =>
-      isStack || !isRefusal(each) ? each : { ...each, expect: [...new Set([...each.expect, ...OTHER_REFUSALS])] },
+      isStack || !isRefusal(each)
+        ? each
+        : { ...each, expect: [...new Set([...each.expect, ...OTHER_REFUSALS])], expectation: "a refusal" },
     ),
     ...routes.flatMap((route) => withoutCredentials(gateway, route)),
   ]

@@ -119,7 +119,7 @@ const caseOf = (row: Row, route: CheckedRoute, gateway: CheckedGateway): Readonl
       target,
       credential,
       base: row.base ?? (policy === "oidc-id-token" ? "id" : "access"),
-      expect: wanted === undefined ? loginAnswers(gateway) : [String(wanted)],
+      ...(wanted === undefined ? loginAnswers(gateway) : { expect: [String(wanted)] }),
       ...(harmless === undefined ? {} : { harmless }),
       ...(wanted === 200 && /^(access|ID) token$/.test(credential) ? { mustPass: true } : {}),
       ...(wanted === 401 && isAsked ? { answered: challenged(credential !== "none", gateway.isStack) } : {}),
