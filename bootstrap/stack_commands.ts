@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -18,6 +17,7 @@ import { StackNotRunning, StackRefused } from "../stack/errors.ts"
 import { ENDPOINTS, REALM } from "../stack/realm.ts"
 import { readState, SERVICES, type StackState } from "../stack/state.ts"
 import { TOKEN_KINDS, tokenSourceOf } from "../stack/token.ts"
+import { checkCommand, upstreamCommand } from "./check_command.ts"
 import type { VariableName } from "./config.ts"
 
 const home = Effect.flatMap(
@@ -171,49 +171,8 @@ const down = command("down", {
   }),
 })
 
-const check = command("check", {
-  summary: "Asks a gateway everything it should refuse; exit code 1 on any difference",
-  config: {
-    proxyUrl: optionalText("proxy-url", "another gateway than the running stack's"),
-    idpUrl: optionalText("idp-url", "its identity provider; needs --secrets"),
-    realm: optionalText("realm", "realm there; demo when omitted"),
-    gateway: gatewayLine,
-    variant,
-    jwtRoles,
-    secrets: optionalText(
-      "secrets",
-      "JSON file: webClient, webSecret, userName, userPassword, serviceClient, serviceSecret, signingKey?",
-    ),
-    report: optionalText("report", "file to write the result to, as one HTML page"),
-  },
-  examples: ["stack check", "stack check --proxy-url http://127.0.0.1:8000 --report page.html"],
-  run: Effect.fnUntraced(function* ({ report, ...words }) {
-    const { checkTarget, check, reportPage } = yield* Effect.promise(async () => ({
-      ...(await import("../stack/check/check_target.ts")),
-      ...(await import("../stack/check/run_check.ts")),
-      ...(await import("../stack/check/report_page.ts")),
-    }))
-    const result = yield* check(yield* checkTarget(yield* home, words))
-    if (report !== undefined) writeFileSync(report, reportPage(result, new Date()))
-    const rows = result.rows.map(({ outcome, name, request, expected, got, note }) => [
-      outcome === "as expected" ? "ok" : outcome,
-      name,
-      request === name ? "" : request,
-      expected,
-      got,
-      note ?? "",
-    ])
-    const { asExpected, different, notAsked } = result
-    return {
-      json: result,
-      text: `${textTable(["result", "case", "request", "expected", "got", "note"], rows)}\n\n${asExpected} as expected, ${different} different, ${notAsked} not asked`,
-      exitCode: different === 0 ? 0 : 1,
-    }
-  }),
-})
-
 /** `portolan stack ...` (contract section 7). */
 export const stackCommands: CommandGroup<"stack"> = Command.make("stack").pipe(
   Command.withDescription("Runs a local gateway stack, and checks gateways"),
-  Command.withSubcommands([up, status, logs, token, env, down, check]),
+  Command.withSubcommands([up, status, logs, token, env, down, checkCommand, upstreamCommand]),
 )
