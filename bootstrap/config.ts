@@ -133,7 +133,7 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
  * rule that the user believes in, such as the only accepted issuer, would silently not hold. The other variables have names
  * that any program may use (`HOST`, `LOG_...`, `OTEL_...`).
  */
-const OWN_NAME_REGEXP = /^(?:(?:AUTH|DB|GRAPH|IDP|MEDIA|MONGODB|PORTOLAN|RECORDS|SCHEDULER|SQLITE)_|COLLECTIONS|STORE)/i
+const OWN_NAME_REGEXP = /^(?:(?:AUTH|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|STORE)/i
 
 /** The nearest name, of the same first word when there is one. */
 const nearest = (name: string): string => {

@@ -115,7 +115,6 @@ describe("unknown variables", () => {
     ["COLLECTIONS_", "COLLECTIONS"],
     ["SQLITE_FILE", "SQLITE_PATH"],
     ["MONGODB_URI", "MONGODB_URL"],
-    ["PORTOLAN_HOM", "PORTOLAN_HOME"],
   ] as const)
     test(`${name} is not taken for ${meant} in silence`, () => {
       deepEqual(mistakes({ [name]: "SUBMITTED" }), [`${name} is unknown; did you mean ${meant}?`])
