@@ -7,6 +7,7 @@ import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { GRACE_MS } from "../../../domain/media/reconcile.ts"
 import { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import type { Fault, ModelAnswer } from "../../support/graph_model.ts"
 import { mediaTest, mediaTestWith } from "../../support/media_test.ts"
@@ -59,6 +60,7 @@ describe("publish()", () => {
     ["503", answered(unavailable, true)],
     ["an answer cut off", answered({ status: 200, body: '{"id":"178' }, true)],
     ["60 a block that was none", answered(graphError(400, 4, 2207051), true)],
+    ["a temporary error of the publishing", answered(graphError(400, 24, 2207008), true)],
   ] as const) {
     mediaTest(`82 ${name}, and the post is there: success after one call`, function* (world) {
       const call = yield* ready
@@ -69,15 +71,23 @@ describe("publish()", () => {
     })
   }
 
-  mediaTest("83 a lost call is made once more, for the same container, after the whole grace", function* (world) {
-    const call = yield* ready
-    publishFaults(world, { kind: "lose-request" })
-    ok((yield* publish(call)).state === "published")
-    deepEqual(sends(world), [call.containerId, call.containerId])
-    const [first, second] = world.model.calls.filter(({ operation }) => operation === "publish")
-    ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 60_000)
-    equal(world.model.posts.length, 1)
-  })
+  for (const [name, fault] of [
+    ["lost", { kind: "lose-request" }],
+    ["answered with a temporary error of the publishing", answered(graphError(400, 24, 2207008))],
+  ] as const) {
+    mediaTest(
+      `83 a call that was ${name} is made once more, for the same container, after the whole grace`,
+      function* (world) {
+        const call = yield* ready
+        publishFaults(world, fault)
+        ok((yield* publish(call)).state === "published")
+        deepEqual(sends(world), [call.containerId, call.containerId])
+        const [first, second] = world.model.calls.filter(({ operation }) => operation === "publish")
+        ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= GRACE_MS)
+        equal(world.model.posts.length, 1)
+      },
+    )
+  }
 
   mediaTest("83 runs that are cut short add up: the grace goes on from one to the next", function* (world) {
     const call = yield* ready
