@@ -1,5 +1,5 @@
 import { Effect, Redacted } from "effect"
-import type { Command } from "../adapters/driving/cli/command.ts"
+import { done } from "../adapters/driving/cli/command.ts"
 import { textTable } from "../adapters/driving/cli/text_table.ts"
 import { type Config, describeConfig, readEnvironment, VARIABLES, type VariableName } from "./config.ts"
 import { setupMistake } from "./setup_mistake.ts"
@@ -12,18 +12,11 @@ const describeKeys = Effect.fnUntraced(function* ({ AUTH_PUBLIC_KEY: source }: C
   return `${length} RSA ${length === 1 ? "key" : "keys"}`
 })
 
-/** `portolan config`: prints every variable with its effective value and its meaning. Of the realm's keys it tells the number. */
-export const configCommand: Command = {
-  path: ["config"],
-  summary: "Prints the effective configuration, secrets masked",
-  positionals: [],
-  options: {},
-  run: () =>
-    Effect.gen(function* () {
-      const config = yield* readEnvironment
-      const shown = { ...describeConfig(config), AUTH_PUBLIC_KEY: yield* describeKeys(config) }
-      const names = Object.keys(shown) as ReadonlyArray<VariableName>
-      const rows = names.map((name) => [name, shown[name], VARIABLES[name].meaning])
-      return { json: shown, text: textTable(["variable", "value", "meaning"], rows) }
-    }),
-}
+/** `portolan config`: every variable with its effective value and its meaning. Of the realm's keys it tells the number. */
+export const showConfig = Effect.gen(function* () {
+  const config = yield* readEnvironment
+  const shown = { ...describeConfig(config), AUTH_PUBLIC_KEY: yield* describeKeys(config) }
+  const names = Object.keys(shown) as ReadonlyArray<VariableName>
+  const rows = names.map((name) => [name, shown[name], VARIABLES[name].meaning])
+  return done(shown, textTable(["variable", "value", "meaning"], rows))
+})

@@ -1,13 +1,10 @@
 // The library face of the media area: promises for plain TypeScript users, the same use cases as the HTTP face.
-import { Effect, Layer, ManagedRuntime, Redacted, References } from "effect"
+import { Effect, Layer, Redacted, References } from "effect"
 import { type CarouselResult, createCarouselFromItems } from "../application/media/carousel.ts"
 import {
   type CreatedContainer,
   containerStatus,
-  createCarousel,
-  createImage,
-  createReel,
-  createVideo,
+  createContainer,
   publishingLimit,
   requestAppToken,
 } from "../application/media/containers.ts"
@@ -29,8 +26,9 @@ import type { ContainerStatus, PublishingLimit } from "../domain/media/media_gra
 import { DEFAULT_MEDIA_RULES, type MediaLimits, type MediaRules } from "../domain/media/policy.ts"
 import type { Waiting } from "../domain/media/polling.ts"
 import { loggerLayer, type StructuredLogger } from "./library_logger.ts"
+import { libraryRuntime } from "./library_runtime.ts"
 import { dryRun, type MediaPlan } from "./media_dry_run.ts"
-import { type CheckedGraph, checkGraphSetup, graphLayer, type MediaServices } from "./media_layers.ts"
+import { type CheckedGraph, checkGraphSetup, graphLayer } from "./media_layers.ts"
 import { storeOf } from "./store.ts"
 
 export {
@@ -196,8 +194,7 @@ const layerOf = (options: MediaOptions, graph: CheckedGraph) => {
 export const createMedia = (options: MediaOptions): Media => {
   // Checked here, so that a mistake is thrown at whoever makes the client and not at its first call.
   const graph = checkedGraph(options)
-  const runtime = ManagedRuntime.make(layerOf(options, graph))
-  const run = <A, E>(program: Effect.Effect<A, E, MediaServices>): Promise<A> => runtime.runPromise(program)
+  const { run, close } = libraryRuntime(layerOf(options, graph))
   // The domain refuses an empty account id, with a pointer to the missing field.
   const on = <Input extends WithAccount<object>, B>(
     input: Input,
@@ -210,12 +207,13 @@ export const createMedia = (options: MediaOptions): Media => {
     ...rest,
     ...(onLook === undefined ? {} : { onLook: (look: Look) => Effect.sync(() => onLook(look)) }),
   })
-  const close = () => runtime.dispose()
+  const create = <Input extends WithAccount<object>>(kind: MediaKind, input: Input) =>
+    run(on(input, (accountId, rest) => createContainer(accountId, { ...rest, kind })))
   return {
-    createImage: (image) => run(on(image, (accountId, rest) => createImage(accountId, rest))),
-    createVideo: (video) => run(on(video, (accountId, rest) => createVideo(accountId, rest))),
-    createReel: (reel) => run(on(reel, (accountId, rest) => createReel(accountId, rest))),
-    createCarousel: (carousel) => run(on(carousel, (accountId, rest) => createCarousel(accountId, rest))),
+    createImage: (image) => create("image", image),
+    createVideo: (video) => create("video", video),
+    createReel: (reel) => create("reel", reel),
+    createCarousel: (carousel) => create("carousel", carousel),
     createCarouselFromItems: (post, waiting) =>
       run(on(post, (accountId, rest) => createCarouselFromItems(accountId, rest, waitingOf(waiting)))),
     containerStatus: (containerId) => run(containerStatus(containerId)),

@@ -1,7 +1,6 @@
 import { Effect, Layer } from "effect"
 import * as httpProbe from "../adapters/driven/media_graph/http_probe.ts"
-import type { Command } from "../adapters/driving/cli/command.ts"
-import { type MediaTools, mediaCommands } from "../adapters/driving/cli/media.ts"
+import type { MediaTools } from "../adapters/driving/cli/media_work.ts"
 import { InvalidConfiguration, readEnvironment } from "./config.ts"
 import { makeLog } from "./log_output.ts"
 import { graphSetup } from "./media_area.ts"
@@ -17,7 +16,7 @@ const MISSING = new InvalidConfiguration({
 })
 
 /** Reads the environment when a command runs. The journal is the store's, the one the service writes too. */
-const tools = Effect.gen(function* () {
+export const tools = Effect.gen(function* () {
   const config = yield* readEnvironment
   const checked = yield* graphSetup(config, {})
   if (checked === undefined) return yield* MISSING
@@ -34,10 +33,3 @@ const tools = Effect.gen(function* () {
   }
   return found
 })
-
-/** Every `portolan media` command, by the word that selects it. */
-export const mediaCommand = (word: string): Command => {
-  const command = mediaCommands(tools).find(({ path }) => path[1] === word)
-  if (command === undefined) throw new Error(`No command 'media ${word}'`)
-  return command
-}

@@ -5,12 +5,13 @@
 //   const { store, service, handler, routes } = setupCollection(products, { repository, guard, responder })
 //   app.group("/api", (api) => api.use(guard.protect()).use(routes))
 //   app.delete("/admin/products/:id", handler.delete, { beforeHandle: guard.requireRoles(["catalogue-admin"]) })
-import { Context, Layer, ManagedRuntime } from "effect"
+import { Context, Layer } from "effect"
 import { type JoseOptions, layer as verifierLayer } from "../adapters/driven/token_verifier/jose.ts"
 import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
 import { makeResponder, type Responder } from "../adapters/driving/http/respond.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
+import { libraryRuntime } from "./library_runtime.ts"
 import { type StoreChoice, storeOf } from "./store.ts"
 
 export {
@@ -48,17 +49,17 @@ export interface Records {
 /**
  * Opens the store and the realm's verifier.
  *
- * @throws {StoreUnavailable} when the store cannot be opened
+ * @throws {StoreUnavailable} when the store cannot be opened; nothing is held open then, and it can be called again
  * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
  */
 export const openRecords = async ({ store, realm }: RecordsOptions): Promise<Records> => {
-  const runtime = ManagedRuntime.make(Layer.mergeAll(storeOf(store), verifierLayer(realm)))
+  const runtime = libraryRuntime(Layer.mergeAll(storeOf(store), verifierLayer(realm)))
   const context = await runtime.context()
   const responder = makeResponder(context)
   return {
     repository: Context.get(context, RecordRepository),
     guard: makeGuard(Context.get(context, TokenVerifier), responder),
     responder,
-    close: () => runtime.dispose(),
+    close: runtime.close,
   }
 }

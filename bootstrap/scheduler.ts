@@ -1,5 +1,5 @@
 // The library's scheduler face: `import { createScheduler } from "portolan/scheduler"`. Promises outside, Effect inside.
-import { Context, Effect, Layer, ManagedRuntime, Redacted, References, Stream } from "effect"
+import { Context, Effect, Layer, Redacted, References, Stream } from "effect"
 import * as memoryJournal from "../adapters/driven/restart_journal/memory.ts"
 import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
 import { checkOptions, type HttpSchedulerOptions } from "../adapters/driven/scheduler/http_options.ts"
@@ -20,6 +20,7 @@ import {
 } from "../domain/scheduler/scheduler_port.ts"
 import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 import { loggerLayer, type StructuredLogger } from "./library_logger.ts"
+import { libraryRuntime } from "./library_runtime.ts"
 
 export type { TlsOptions } from "../adapters/driven/http_exchange.ts"
 export type { Allocation, NomadAllocations } from "../domain/scheduler/allocation.ts"
@@ -127,14 +128,12 @@ const layersOf = (options: SchedulerOptions): Layer.Layer<Services, InvalidSched
  */
 export const createScheduler = (options: SchedulerOptions): Scheduler => {
   Effect.runSync(checkOptions(clientOptions(options)))
-  const runtime = ManagedRuntime.make(layersOf(options))
-  // Every call fails with the error of a journal that cannot be opened; this only starts what the journal holds.
-  if (options.journalPath !== undefined) runtime.context().catch(() => {})
+  const { run, context, close } = libraryRuntime(layersOf(options))
+  // A call that finds the journal closed opens it, or fails with the reason; this only starts what the journal holds.
+  if (options.journalPath !== undefined) context().catch(() => {})
   const { namespace } = options
   const place = (region = "") => (namespace === undefined ? { region } : { region, namespace })
-  const run = <A, E>(program: Effect.Effect<A, E, Services>): Promise<A> => runtime.runPromise(program)
   const silently = (program: Effect.Effect<unknown, unknown, Services>) => run(Effect.asVoid(program))
-  const close = () => runtime.dispose()
   return {
     getDefinition: (jobId, region) => run(jobs.getDefinition({ jobId, ...place(region) })),
     runJob: (definition, region) => silently(jobs.runJob(definition, place(region))),
@@ -148,10 +147,10 @@ export const createScheduler = (options: SchedulerOptions): Scheduler => {
     pollAllocations: (nodeId, region, poll) => run(jobs.pollAllocations({ nodeId, ...place(region) }, poll)),
     waitUntilRunning: (jobId, region, wait) => run(waitUntilRunning({ jobId, ...place(region) }, wait)),
     events: async function* (region, from = {}) {
-      const context = await runtime.context()
-      const { events } = Context.get(context, SchedulerPort)
+      const services = await context()
+      const { events } = Context.get(services, SchedulerPort)
       const subscription = { topics: from.topics ?? [], index: from.index ?? 0, ...place(region) }
-      yield* Stream.toAsyncIterableWith(events(subscription), context)
+      yield* Stream.toAsyncIterableWith(events(subscription), services)
     },
     unfinishedRestarts: () => run(jobs.unfinishedRestarts),
     close,

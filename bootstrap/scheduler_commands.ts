@@ -1,6 +1,5 @@
 import { Effect, Layer } from "effect"
-import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
-import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
+import type { SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
 import { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
 import { type Config, InvalidConfiguration, readEnvironment } from "./config.ts"
 import { makeLog } from "./log_output.ts"
@@ -26,10 +25,8 @@ const withServices =
       return yield* Effect.provide(program, Layer.provideMerge(services(config, config.SCHEDULER_URL), logging(config)))
     }).pipe(Effect.mapError((error) => (error instanceof InvalidSchedulerSetup ? setupMistake(error) : error)))
 
-const provide: SchedulerProviders = {
+/** What `portolan jobs` and `portolan allocations` run with: the scheduler that the environment describes. */
+export const provide: SchedulerProviders = {
   client: withServices(schedulerClient),
   restarts: withServices((config, agentUrl) => schedulerServices(config, agentUrl, storeLayer(config))),
 }
-
-/** `portolan jobs ...` and `portolan allocations ...`, over the scheduler that the environment describes. */
-export const schedulerCommands = { jobs: jobCommands(provide), allocations: allocationCommands(provide) }

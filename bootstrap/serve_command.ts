@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { Elysia } from "elysia"
-import type { Command } from "../adapters/driving/cli/command.ts"
+import { done, type Terminal } from "../adapters/driving/cli/command.ts"
 import { collectionDocs } from "../adapters/driving/http/collection_docs.ts"
 import { products } from "../domain/records/products.ts"
 import type { Area, StartError } from "./area.ts"
@@ -16,8 +16,6 @@ import { type Store, storeLayer } from "./store.ts"
 import { telemetryLayer } from "./telemetry.ts"
 
 const invalid = (variable: VariableName, rule: string) => new InvalidConfiguration({ mistakes: [{ variable, rule }] })
-
-const NOTHING = { json: null, text: "" }
 
 type Extension = Pick<ServiceOptions, "collections"> & Partial<Pick<ServiceOptions, "extend">>
 
@@ -44,7 +42,7 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
       catch: (failure) => failure as StartError,
     }).pipe(Effect.mapError((error) => (error._tag === "StoreUnavailable" ? error : setupMistake(error))))
     yield* serveUntilStopped(config, service, log, output, announce)
-    return NOTHING
+    return done(null)
   })
 
 /** The areas beside records that are configured; an area that is not costs nothing at start, not even its import. */
@@ -63,25 +61,13 @@ const configuredAreas = Effect.fnUntraced(function* (config: Config, store: Stor
 })
 
 /** `portolan serve`: production; it needs the realm's keys (contract section 0). */
-export const serveCommand: Command = {
-  path: ["serve"],
-  summary: "Serves the configured collections behind the realm's tokens",
-  positionals: [],
-  options: {},
-  details: [
-    "Configured by environment variables; `portolan config` prints them.",
-    "Needs AUTH_PUBLIC_KEY or AUTH_JWKS_URL.",
-  ],
-  ongoing: true,
-  run: () =>
-    Effect.gen(function* () {
-      const config = yield* readEnvironment
-      if (config.AUTH_PUBLIC_KEY === undefined && config.AUTH_JWKS_URL === undefined)
-        return yield* invalid("AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead")
-      const collections = config.COLLECTIONS === undefined ? [products] : yield* loadCollections(config.COLLECTIONS)
-      return yield* run(config, { collections }, () => {})
-    }),
-}
+export const serve = Effect.gen(function* () {
+  const config = yield* readEnvironment
+  if (config.AUTH_PUBLIC_KEY === undefined && config.AUTH_JWKS_URL === undefined)
+    return yield* invalid("AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead")
+  const collections = config.COLLECTIONS === undefined ? [products] : yield* loadCollections(config.COLLECTIONS)
+  return yield* run(config, { collections }, () => {})
+})
 
 const AUTH_VARIABLES = [
   "AUTH_PUBLIC_KEY",
@@ -135,32 +121,20 @@ Stop with Ctrl-C. Log lines follow.
 }
 
 /** `portolan demo`: the products collection behind a realm made for this run (contract section 0). */
-export const demoCommand: Command = {
-  path: ["demo"],
-  summary: "Serves the example collection with a realm made for this run",
-  positionals: [],
-  options: {},
-  details: ["Not for production. Refused as soon as an AUTH_ variable is set."],
-  ongoing: true,
-  run: ({ terminal }) =>
-    Effect.gen(function* () {
-      const config = yield* readEnvironment
-      const set = AUTH_VARIABLES.filter(isConfigured)
-      if (set.length > 0)
-        return yield* new InvalidConfiguration({
-          mistakes: set.map((variable) => ({
-            variable,
-            rule: "must not be set for the demo, which makes its own realm; use 'portolan serve'",
-          })),
-        })
-      const { publicKey, token } = yield* Effect.promise(makeDemoRealm)
-      return yield* run(
-        { ...config, AUTH_PUBLIC_KEY: Redacted.make(publicKey) },
-        {
-          collections: [products],
-          extend: demoRoutes,
-        },
-        (url) => terminal.out(demoScreen(url, token)),
-      )
-    }),
-}
+export const demo = Effect.fnUntraced(function* (terminal: Terminal) {
+  const config = yield* readEnvironment
+  const set = AUTH_VARIABLES.filter(isConfigured)
+  if (set.length > 0)
+    return yield* new InvalidConfiguration({
+      mistakes: set.map((variable) => ({
+        variable,
+        rule: "must not be set for the demo, which makes its own realm; use 'portolan serve'",
+      })),
+    })
+  const { publicKey, token } = yield* Effect.promise(makeDemoRealm)
+  return yield* run(
+    { ...config, AUTH_PUBLIC_KEY: Redacted.make(publicKey) },
+    { collections: [products], extend: demoRoutes },
+    (url) => terminal.out(demoScreen(url, token)),
+  )
+})

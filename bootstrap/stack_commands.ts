@@ -1,29 +1,33 @@
 import { writeFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { Effect } from "effect"
-import { type Arguments, type Command, WrongUsage } from "../adapters/driving/cli/command.ts"
+import { Argument, Command, Flag } from "effect/cli"
+import {
+  type CommandGroup,
+  command,
+  done,
+  optional,
+  optionalText,
+  positive,
+  toggle,
+} from "../adapters/driving/cli/command.ts"
 import { textTable } from "../adapters/driving/cli/text_table.ts"
 import { LINES, VARIANTS } from "../domain/gateway/route_profile.ts"
 import { DATABASES, ENGINES, readStackOptions } from "../domain/gateway/stack_options.ts"
-import { checkTarget } from "../stack/check/check_target.ts"
-import { reportPage } from "../stack/check/report_page.ts"
-import { check } from "../stack/check/run_check.ts"
-import { down } from "../stack/down.ts"
-import { StackRefused } from "../stack/errors.ts"
-import { logs } from "../stack/logs.ts"
-import { REALM } from "../stack/realm.ts"
-import { SERVICES, type StackState } from "../stack/state.ts"
-import { STATUS_EXIT, status } from "../stack/status.ts"
-import { TOKEN_KINDS, token } from "../stack/token.ts"
-import { up } from "../stack/up.ts"
-import { readEnvironment } from "./config.ts"
+import { StackNotRunning, StackRefused } from "../stack/errors.ts"
+import { ENDPOINTS, REALM } from "../stack/realm.ts"
+import { readState, SERVICES, type StackState } from "../stack/state.ts"
+import { TOKEN_KINDS, tokenSourceOf } from "../stack/token.ts"
+import type { VariableName } from "./config.ts"
 
-const home = Effect.map(readEnvironment, ({ PORTOLAN_HOME }) => resolve(PORTOLAN_HOME))
+const home = Effect.flatMap(
+  Effect.promise(() => import("./config.ts")),
+  ({ readEnvironment }) => Effect.map(readEnvironment, ({ PORTOLAN_HOME }) => resolve(PORTOLAN_HOME)),
+)
 
-const text = (options: Arguments["options"], name: string): string | undefined => {
-  const value = options[name]
-  return typeof value === "string" ? value : undefined
-}
+const gatewayLine = optional(Flag.Literals("gateway", LINES), "the gateway's line; 3.9 when omitted")
+const variant = optional(Flag.Literals("variant", VARIANTS), "2.8 alone has both, 3.9 always has the variant's plugin")
+const jwtRoles = optionalText("jwt-roles", "realm roles /jwt asks for, any one of them, with commas between")
 
 const summary = ({ urls, options, secrets }: StackState): string =>
   [
@@ -49,63 +53,42 @@ const DOCKER_RUN = [
   "Cassandra, arm64, TLS and HTTP/2, more than two workers",
 ]
 
-/** `portolan stack up` (contract section 7). */
-export const upCommand: Command = {
-  path: ["stack", "up"],
+const up = command("up", {
   summary: "Starts the gateway stack and returns when it refuses what it should",
-  positionals: [],
-  options: {
-    engine: { type: "string" },
-    gateway: { type: "string" },
-    variant: { type: "string" },
-    database: { type: "string" },
-    "proxy-port": { type: "string" },
-    "idp-port": { type: "string" },
-    "upstream-port": { type: "string" },
-    "jwt-roles": { type: "string" },
+  config: {
+    engine: optional(Flag.Literals("engine", ENGINES), "embedded needs nothing but this program; the default"),
+    gateway: gatewayLine,
+    variant,
+    database: optional(Flag.Literals("database", DATABASES), "docker engine and gateway 2.8 alone"),
+    proxyPort: optionalText("proxy-port", "8000 when omitted; 0 takes a free one"),
+    idpPort: optionalText("idp-port", "8180 when omitted"),
+    upstreamPort: optionalText("upstream-port", "8900 when omitted"),
+    jwtRoles,
   },
-  details: [
-    `--engine         ${ENGINES.join(" | ")}; embedded needs nothing but this program`,
-    ...DOCKER_RUN.map((line) => `                 ${line}`),
-    `--gateway        ${LINES.join(" | ")}; 3.9 when absent`,
-    `--variant        ${VARIANTS.join(" | ")}; 2.8 alone has both, 3.9 always has the variant's plugin`,
-    `--database       ${DATABASES.join(" | ")}; docker engine and gateway 2.8 alone`,
-    "--proxy-port     8000 when absent; 0 takes a free one",
-    "--idp-port       8180 when absent",
-    "--upstream-port  8900 when absent",
-    "--jwt-roles      realm roles /jwt asks for, any one of them",
-  ],
+  details: DOCKER_RUN,
+  examples: ["stack up", "stack up --gateway 2.8 --variant variant"],
   ongoing: true,
-  run: Effect.fnUntraced(function* ({ options, terminal }) {
-    const read = readStackOptions({
-      engine: text(options, "engine"),
-      gateway: text(options, "gateway"),
-      variant: text(options, "variant"),
-      database: text(options, "database"),
-      proxyPort: text(options, "proxy-port"),
-      idpPort: text(options, "idp-port"),
-      upstreamPort: text(options, "upstream-port"),
-      jwtRoles: text(options, "jwt-roles"),
-    })
+  run: Effect.fnUntraced(function* (words, { terminal }) {
+    const { up } = yield* Effect.promise(() => import("../stack/up.ts"))
+    const read = readStackOptions(words)
     if ("mistakes" in read) return yield* new StackRefused({ reasons: read.mistakes })
     if (read.gateway === "3.9" && read.variant === "variant")
       terminal.err("note: every 3.9 gateway has the variant's plugin; --variant changes nothing\n")
     const state = yield* up(yield* home, read, (line) => terminal.err(`${line}\n`))
-    const { urls, options: taken, secrets } = state
-    return {
-      json: { ...urls, realm: REALM.name, user: REALM.user.name, password: secrets.userPassword, options: taken },
-      text: summary(state),
-    }
+    const { urls, options, secrets } = state
+    return done(
+      { ...urls, realm: REALM.name, user: REALM.user.name, password: secrets.userPassword, options },
+      summary(state),
+    )
   }),
-}
+})
 
-/** `portolan stack status` (contract section 7). */
-export const statusCommand: Command = {
-  path: ["stack", "status"],
+const status = command("status", {
   summary: "Shows what of the stack runs; exit code 0 healthy, 1 degraded, 3 not running",
-  positionals: [],
-  options: {},
+  config: {},
+  examples: ["stack status --json"],
   run: Effect.fnUntraced(function* () {
+    const { STATUS_EXIT, status } = yield* Effect.promise(() => import("../stack/status.ts"))
     const found = yield* status(yield* home)
     const rows = found.services.map(({ service, healthy, url, pid, detail }) => [
       service,
@@ -114,103 +97,103 @@ export const statusCommand: Command = {
       pid,
       detail,
     ])
-    const table = rows.length === 0 ? "" : `\n${textTable(["service", "state", "address", "pid", "detail"], rows)}`
-    return { json: found, text: `${found.state}${table}`, exitCode: STATUS_EXIT[found.state] }
+    const table = rows.length === 0 ? [] : [textTable(["service", "state", "address", "pid", "detail"], rows)]
+    return { ...done(found, found.state, ...table), exitCode: STATUS_EXIT[found.state] }
   }),
-}
+})
 
-/** `portolan stack logs` (contract section 7). */
-export const logsCommand: Command = {
-  path: ["stack", "logs"],
+const logs = command("logs", {
   summary: "Shows the logs of the stack, secrets hidden",
-  positionals: ["service?"],
-  options: { follow: { type: "boolean", short: "f" }, lines: { type: "string", short: "n" } },
-  details: [
-    `service       ${SERVICES.join(" | ")}; all when absent`,
-    "-f, --follow  go on until interrupted",
-    "-n, --lines   last lines of each; 50 when absent",
-  ],
+  config: {
+    service: Argument.String("service").pipe(
+      Argument.withDescription(`${SERVICES.join(" | ")}; all when omitted`),
+      Argument.withDefault(undefined),
+    ),
+    follow: toggle("follow", "go on until interrupted").pipe(Flag.withAlias("f")),
+    lines: positive(Flag.Int("lines"), "last lines of each").pipe(Flag.withAlias("n"), Flag.withDefault(50)),
+  },
+  examples: ["stack logs", "stack logs gateway -f -n 5"],
   ongoing: true,
-  run: Effect.fnUntraced(function* ({ positionals: [service], options, terminal, json }) {
-    const lines = text(options, "lines") ?? "50"
-    if (!/^\d{1,6}$/.test(lines)) return yield* new WrongUsage({ rule: "--lines must be a whole number" })
+  run: Effect.fnUntraced(function* ({ service, follow, lines }, { json, terminal }) {
+    const { logs } = yield* Effect.promise(() => import("../stack/logs.ts"))
     const shown: Array<string> = []
     yield* logs(
       yield* home,
-      {
-        known: SERVICES,
-        ...(service === undefined ? {} : { service }),
-        lines: Number(lines),
-        follow: options["follow"] === true,
-      },
+      { known: SERVICES, ...(service === undefined ? {} : { service }), lines, follow },
       (line) => (json ? shown.push(line) : terminal.out(`${line}\n`)),
     )
     return { json: shown, text: "" }
   }),
-}
+})
 
-/** `portolan stack token` (contract section 7). */
-export const stackTokenCommand: Command = {
-  path: ["stack", "token"],
+const token = command("token", {
   summary: "Prints a fresh token of the test user and nothing else",
-  positionals: ["kind?"],
-  options: {},
-  details: [`kind  ${TOKEN_KINDS.join(" | ")}; access when absent`],
-  run: Effect.fnUntraced(function* ({ positionals: [word = "access"] }) {
-    const kind = TOKEN_KINDS.find((each) => each === word)
-    if (kind === undefined) return yield* new WrongUsage({ rule: `<kind> must be one of ${TOKEN_KINDS.join(", ")}` })
-    const shown = yield* token(yield* home, kind)
-    return { json: { kind, token: shown }, text: shown }
-  }),
-}
-
-/** `portolan stack down` (contract section 7). */
-export const downCommand: Command = {
-  path: ["stack", "down"],
-  summary: "Stops the stack; the only command that does",
-  positionals: [],
-  options: {},
-  run: Effect.fnUntraced(function* () {
-    const stopped = yield* down(yield* home)
-    return { json: { stopped }, text: stopped ? "stopped" : "not running" }
-  }),
-}
-
-/** `portolan stack check` (contract section 7). */
-export const checkCommand: Command = {
-  path: ["stack", "check"],
-  summary: "Asks a gateway everything it should refuse; exit code 1 on any difference",
-  positionals: [],
-  options: {
-    "proxy-url": { type: "string" },
-    "idp-url": { type: "string" },
-    realm: { type: "string" },
-    gateway: { type: "string" },
-    variant: { type: "string" },
-    "jwt-roles": { type: "string" },
-    secrets: { type: "string" },
-    report: { type: "string" },
+  config: {
+    kind: Argument.Literals("kind", TOKEN_KINDS).pipe(Argument.withDefault("access")),
   },
-  details: [
-    "--proxy-url  another gateway than the running stack's",
-    "--idp-url    its identity provider; needs --secrets",
-    "--realm      realm there; demo when absent",
-    "--gateway, --variant, --jwt-roles  what that gateway is, as with `stack up`",
-    "--secrets    JSON file: webClient, webSecret, userName, userPassword, serviceClient, serviceSecret, signingKey?",
-    "--report     file to write the result to, as one HTML page",
-  ],
-  run: Effect.fnUntraced(function* ({ options }) {
-    const target = yield* checkTarget(yield* home, {
-      proxyUrl: text(options, "proxy-url"),
-      idpUrl: text(options, "idp-url"),
-      realm: text(options, "realm"),
-      gateway: text(options, "gateway"),
-      variant: text(options, "variant"),
-      jwtRoles: text(options, "jwt-roles"),
-      secrets: text(options, "secrets"),
-    })
-    const result = yield* check(target)
-    const report = text(options, "report")
+  examples: ["stack token", "stack token id"],
+  run: Effect.fnUntraced(function* ({ kind }) {
+    const { token } = yield* Effect.promise(() => import("../stack/token.ts"))
+    const shown = yield* token(yield* home, kind)
+    return done({ kind, token: shown }, shown)
+  }),
+})
+
+const env = command("env", {
+  summary: "Prints export lines with which `portolan token` and `portolan serve` use the stack's realm",
+  config: {},
+  details: ["They hold the service client's secret."],
+  examples: ["stack env", "stack env --json"],
+  run: Effect.fnUntraced(function* () {
+    const state = readState(yield* home)
+    if (state === undefined) return yield* new StackNotRunning()
+    const { issuer, serviceClient, serviceSecret } = tokenSourceOf(state)
+    const variables: Partial<Record<VariableName, string>> = {
+      IDP_URL: state.urls.idp,
+      IDP_REALM: REALM.name,
+      IDP_CLIENT_ID: serviceClient,
+      IDP_CLIENT_SECRET: serviceSecret,
+      AUTH_JWKS_URL: `${issuer}${ENDPOINTS.keys}`,
+      AUTH_ISSUER: issuer,
+    }
+    return done(variables, ...Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`))
+  }),
+})
+
+const down = command("down", {
+  summary: "Stops the stack; the only command that does",
+  config: {},
+  examples: ["stack down"],
+  run: Effect.fnUntraced(function* () {
+    const { down } = yield* Effect.promise(() => import("../stack/down.ts"))
+    const stopped = yield* down(yield* home)
+    return done({ stopped }, stopped ? "stopped" : "not running")
+  }),
+})
+
+const check = command("check", {
+  summary: "Asks a gateway everything it should refuse; exit code 1 on any difference",
+  config: {
+    proxyUrl: optionalText("proxy-url", "another gateway than the running stack's"),
+    idpUrl: optionalText("idp-url", "its identity provider; needs --secrets"),
+    realm: optionalText("realm", "realm there; demo when omitted"),
+    gateway: gatewayLine,
+    variant,
+    jwtRoles,
+    secrets: optionalText(
+      "secrets",
+      "JSON file: webClient, webSecret, userName, userPassword, serviceClient, serviceSecret, signingKey?",
+    ),
+    report: optionalText("report", "file to write the result to, as one HTML page"),
+  },
+  examples: ["stack check", "stack check --proxy-url http://127.0.0.1:8000 --report page.html"],
+  run: Effect.fnUntraced(function* ({ report, ...words }) {
+    const { checkTarget, check, reportPage } = yield* Effect.promise(async () => ({
+      ...(await import("../stack/check/check_target.ts")),
+      ...(await import("../stack/check/run_check.ts")),
+      ...(await import("../stack/check/report_page.ts")),
+    }))
+    const result = yield* check(yield* checkTarget(yield* home, words))
     if (report !== undefined) writeFileSync(report, reportPage(result, new Date()))
     const rows = result.rows.map(({ outcome, name, request, expected, got, note }) => [
       outcome === "as expected" ? "ok" : outcome,
@@ -227,4 +210,10 @@ export const checkCommand: Command = {
       exitCode: different === 0 ? 0 : 1,
     }
   }),
-}
+})
+
+/** `portolan stack ...` (contract section 7). */
+export const stackCommands: CommandGroup<"stack"> = Command.make("stack").pipe(
+  Command.withDescription("Runs a local gateway stack, and checks gateways"),
+  Command.withSubcommands([up, status, logs, token, env, down, check]),
+)

@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { layer } from "../adapters/driven/token_issuer/http.ts"
-import type { Command } from "../adapters/driving/cli/command.ts"
+import { done } from "../adapters/driving/cli/command.ts"
 import { makeRequestToken } from "../application/identity/request_token.ts"
 import { type Config, InvalidConfiguration, readEnvironment, type VariableName } from "./config.ts"
 import { setupMistake } from "./setup_mistake.ts"
@@ -26,25 +26,17 @@ const issuer = (config: Config) => {
 }
 
 /**
- * `portolan token`: prints an access token of our own service, and nothing else on standard output.
+ * `portolan token`: an access token of our own service, and nothing else on standard output.
  *
  * @see seed 4.2; contract section 5
  */
-export const tokenCommand: Command = {
-  path: ["token"],
-  summary: "Requests an access token by client credentials and prints it",
-  positionals: [],
-  options: {},
-  details: [`Needs ${NEEDED.join(", ")}.`],
-  run: () =>
-    Effect.gen(function* () {
-      const provider = yield* Effect.flatMap(readEnvironment, issuer)
-      const token = yield* Effect.flatten(makeRequestToken).pipe(
-        Effect.provide(provider),
-        Effect.catchTag("InvalidIdentitySetup", setupMistake),
-      )
-      // The one place that shows a token: it was asked for.
-      const text = Redacted.value(token.text)
-      return { json: { token: text, expiresAt: token.expiresAt ?? null }, text }
-    }),
-}
+export const requestToken = Effect.gen(function* () {
+  const provider = yield* Effect.flatMap(readEnvironment, issuer)
+  const token = yield* Effect.flatten(makeRequestToken).pipe(
+    Effect.provide(provider),
+    Effect.catchTag("InvalidIdentitySetup", setupMistake),
+  )
+  // The one place that shows a token: it was asked for.
+  const text = Redacted.value(token.text)
+  return done({ token: text, expiresAt: token.expiresAt ?? null }, text)
+})

@@ -1,8 +1,8 @@
 import { resolve } from "node:path"
 import { Effect } from "effect"
+import { withLock } from "./sqlite_lock.ts"
 import { readState, removeState } from "./state.ts"
 import { stopParts } from "./stop_parts.ts"
-import { withLock } from "./with_lock.ts"
 
 /**
  * Stops the stack and removes its state file; the logs stay. Without a stack it does nothing.

@@ -8,10 +8,10 @@ import { StackRefused } from "./errors.ts"
 import { LOOPBACK, probePort } from "./loopback.ts"
 import { type Say, waitUntilReady } from "./readiness.ts"
 import { REALM } from "./realm.ts"
+import { withLock } from "./sqlite_lock.ts"
 import { readState, removeState, type StackSecrets, type StackState, writeState } from "./state.ts"
 import { inspect } from "./status.ts"
 import { stopParts } from "./stop_parts.ts"
-import { withLock } from "./with_lock.ts"
 
 /** Milliseconds until a stack must be ready; containers start Java, and maybe a database. */
 const READY_MS = { embedded: 60_000, docker: 180_000 } as const

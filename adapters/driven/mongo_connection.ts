@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Db, MongoClient, MongoClientOptions } from "mongodb"
+import { makeSecretMask } from "../../domain/secret_mask.ts"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { type Connected, lastingClient } from "./mongo_client.ts"
 
@@ -130,10 +131,11 @@ export const layer = (options: MongoOptions): Layer.Layer<MongoConnection, Store
         catch: () => unreadable(),
       })
       const store = describe(current().client, current().db.databaseName)
+      const mask = makeSecretMask([current().client.options.credentials?.password ?? ""])
       // The name of a cluster is looked up by the driver, which passes the system's own error on.
       const refused = (failure: unknown) =>
         failure instanceof MongoError || (failure instanceof Error && "syscall" in failure)
-          ? Effect.fail(new StoreUnavailable({ store, reason: failure.message }))
+          ? Effect.fail(new StoreUnavailable({ store, reason: mask.text(failure.message) }))
           : Effect.die(failure)
       const withinDeadline = Effect.timeoutOrElse({
         duration: OPERATION_MS,

@@ -178,9 +178,13 @@ export const classify = ({ operation, status, code, subcode, transient }: Eviden
 const OPEN: ReadonlySet<FailureKind> = new Set(["ServerTransient", "Protocol", "Unrecognised", "Network"])
 
 /**
- * Whether the graph can have acted, for a failure it answered.
+ * Subcodes that leave it open in a class that does not: 2207051 was seen on posts that had gone live, and 2207008 is "a
+ * temporary error publishing a container", of which the document does not say that no post was made.
  *
- * @param subcode 2207051 leaves it open: it was seen on posts that had gone live
+ * @see https://developers.facebook.com/docs/instagram-platform/instagram-graph-api/reference/error-codes
  */
+const OPEN_SUBCODES: ReadonlySet<number | undefined> = new Set([2207051, 2207008])
+
+/** Whether the graph can have acted, for a failure it answered. */
 export const appliedBy = (kind: FailureKind, subcode: number | undefined): "no" | "unknown" =>
-  OPEN.has(kind) || subcode === 2207051 ? "unknown" : "no"
+  OPEN.has(kind) || OPEN_SUBCODES.has(subcode) ? "unknown" : "no"

@@ -15,12 +15,9 @@ export type PublishReaction =
 
 const LATER: ReadonlySet<FailureKind> = new Set(["NotReady", "Throttled"])
 
-/** `error_subcode` of a container the platform does not find now; its documents say "try again within two minutes". */
-const GONE_FOR_NOW = 2207008
-
 /**
  * What to do after a failed publish call. Publishing has no idempotency key, so a call is made again only when the failed
- * one certainly made no post. A block with subcode 2207051 is not certain: it was seen on posts that had gone live.
+ * one certainly made no post.
  *
  * @param sends publish calls begun for the container, this one included
  */
@@ -29,7 +26,7 @@ export const publishReaction = (failure: GraphFailure, sends: number): PublishRe
   if (failure.applied === "unknown") return "look"
   // An earlier call whose answer was lost may have published the container; the graph then does not find it any more.
   if (failure.kind === "ContainerGone" && sends > 1) return "look"
-  return LATER.has(failure.kind) || failure.kind === "Network" || failure.subcode === GONE_FOR_NOW ? "later" : "refused"
+  return LATER.has(failure.kind) || failure.kind === "Network" ? "later" : "refused"
 }
 
 /**

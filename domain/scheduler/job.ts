@@ -1,6 +1,9 @@
 import { isObject } from "../json_object.ts"
 import { InvalidSchedulerArgument } from "./errors.ts"
-import { stringifyLossless } from "./lossless_json.ts"
+import { isDeeperThan, stringifyLossless } from "./lossless_json.ts"
+
+/** Deepest nesting of a definition; the definition itself is level 1. An agent's own nest to about 15. */
+const DEPTH_MAX = 64
 
 /** An integer of the scheduler: `bigint` when it is outside ±(2^53-1). */
 export type Integer = number | bigint
@@ -99,7 +102,7 @@ const isCount = (count: unknown): count is number => Number.isSafeInteger(count)
 export const problemWithCount = (count: number): Problem =>
   isCount(count) ? undefined : broken("count", "must be a whole number from 0 to 9007199254740991")
 
-/** False for a cycle, `NaN` and an infinity. */
+/** False for `NaN` and an infinity. */
 const hasJsonForm = (value: unknown): boolean => {
   try {
     stringifyLossless(value)
@@ -111,7 +114,7 @@ const hasJsonForm = (value: unknown): boolean => {
 
 /**
  * Checks what would be silently misread: a definition without id, or a count that JSON or the agent would turn into
- * "no count". The rest is the agent's to judge.
+ * "no count"; and its depth, {@link DEPTH_MAX}. The rest is the agent's to judge.
  *
  * @returns the broken rule, or `undefined`
  */
@@ -121,9 +124,15 @@ export const problemWithDefinition = (definition: JobDefinition): Problem => {
   const groups = Array.isArray(definition.TaskGroups) ? definition.TaskGroups : []
   const index = groups.findIndex((group) => typeof group?.Count === "number" && !isCount(group.Count))
   if (index >= 0) return broken(`definition.TaskGroups[${index}].Count`, "must be a whole number, 0 or more")
+  if (isDeeperThan(DEPTH_MAX, definition))
+    return broken("definition", `must not be nested deeper than ${DEPTH_MAX} levels`)
   if (!hasJsonForm(definition)) return broken("definition", "must have a JSON form")
   return problemWithId("jobId", definition.ID)
 }
+
+/** The job's modify index, when the definition tells one that a scaling may insist on: 0 insists on nothing. */
+export const modifyIndexOf = ({ JobModifyIndex: index }: JobDefinition): Integer | undefined =>
+  index !== undefined && (typeof index === "bigint" || Number.isSafeInteger(index)) && index > 0 ? index : undefined
 
 /** The group's wanted count, or `undefined` when the job has no such group. A count left out means 1, as for the agent. */
 export const groupCount = (definition: JobDefinition, group: string): number | undefined => {

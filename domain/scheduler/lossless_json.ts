@@ -6,10 +6,10 @@
  * @see contract section 3, row "integers"
  */
 
-/** Put before the digits of a long integer to carry them through the runtime's parser as a string. */
-const MARK = "~portolan:integer:"
+/** Deepest nesting that is written: the runtime's writer calls itself for each level, and its search for cycles takes longer with each. */
+const WRITTEN_DEPTH_MAX = 1000
 
-/** A whole value of 16 digits or more (2^53 has 16). It may also match inside a string, which {@link parseLossless} notices. */
+/** A whole value of 16 digits or more (2^53 has 16). It may also match inside a string. */
 const LONG_INTEGER = /((?:^|[:,[])\s*)(-?[1-9]\d{15,})(?=\s*(?:$|[,}\]]))/g
 
 const exactInteger = (digits: string): number | bigint => {
@@ -17,45 +17,84 @@ const exactInteger = (digits: string): number | bigint => {
   return Number.isSafeInteger(value) ? value : BigInt(digits)
 }
 
-/** Replaces marked strings by their integers, inside the value itself: the parser has just made it, nobody else holds it. */
-const withoutMarks = (value: unknown): unknown => {
-  if (typeof value === "string") return value.startsWith(MARK) ? exactInteger(value.slice(MARK.length)) : value
-  if (typeof value !== "object" || value === null) return value
-  const members = value as Record<string, unknown>
-  for (const key in members) {
-    const member = members[key]
-    const exact = withoutMarks(member)
-    if (exact !== member) members[key] = exact
+/** Where the string ends that begins at this quote: after its last quote, or at the end of the text. */
+const endOfString = (text: string, begin: number): number => {
+  for (let at = text.indexOf('"', begin + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let first = at
+    while (text[first - 1] === "\\") first--
+    // An even number of backslashes stands for themselves; an odd one takes the quote along.
+    if ((at - first) % 2 === 0) return at + 1
   }
-  return value
+  return text.length
 }
 
-/** The third parameter is part of ECMAScript 2026; the type library does not know it yet. */
-type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
+/** The text with its long integers written as strings that begin with the mark. */
+const marked = (text: string, mark: string): string => text.replace(LONG_INTEGER, `$1"${mark}$2"`)
 
-const exactNumber: Reviver = (_key, value, context) =>
-  typeof value === "number" && context?.source !== undefined && /^-?\d+$/.test(context.source)
-    ? exactInteger(context.source)
-    : value
+/** The same, with the text's own strings left as they are. */
+const markedBetweenStrings = (text: string, mark: string): string => {
+  const pieces: Array<string> = []
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at)
+    const end = quote < 0 ? text.length : quote
+    pieces.push(marked(text.slice(at, end), mark))
+    at = quote < 0 ? end : endOfString(text, quote)
+    pieces.push(text.slice(end, at))
+  }
+  return pieces.join("")
+}
+
+const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
+
+/** Replaces marked strings by their integers, inside the value itself: the parser has just made it, nobody else holds it. */
+const withoutMarks = (root: unknown, mark: string): unknown => {
+  const exact = (value: unknown) =>
+    typeof value === "string" && value.startsWith(mark) ? exactInteger(value.slice(mark.length)) : value
+  const waiting = [root].filter(isContainer)
+  for (let members = waiting.pop(); members !== undefined; members = waiting.pop())
+    for (const key in members) {
+      const member = members[key]
+      if (isContainer(member)) waiting.push(member)
+      else if (typeof member === "string" && member.startsWith(mark)) members[key] = exact(member)
+    }
+  return exact(root)
+}
 
 /**
- * Reads a JSON text.
+ * Reads a JSON text, in time in proportion to its length, however deep it is.
  *
- * The reviver of `JSON.parse` alone would do. It is called for every value, which takes four times as long as the marks
- * on an answer of megabytes. A mark inside a string breaks the text there, and then the reviver reads it.
+ * Long integers go through the runtime's parser as strings that begin with a mark. The mark is made after the text, so no
+ * string of the text begins with it. A mark that falls into a string breaks the text there; then strings are told apart
+ * first, which on an answer of megabytes takes three times as long.
  *
  * @throws {SyntaxError} when `text` is not JSON
  */
 export const parseLossless = (text: string): unknown => {
   if (!/\d{16}/.test(text)) return JSON.parse(text)
-  if (!text.includes(MARK)) {
-    try {
-      return withoutMarks(JSON.parse(text.replace(LONG_INTEGER, `$1"${MARK}$2"`)))
-    } catch {
-      // The text is not JSON, or a mark fell into a string: the reviver tells which.
-    }
+  const mark = `~${Math.random()}~${Math.random()}~`
+  let value: unknown
+  try {
+    value = JSON.parse(marked(text, mark))
+  } catch {
+    // The text is not JSON, or a mark fell into a string: the second attempt tells which.
+    value = JSON.parse(markedBetweenStrings(text, mark))
   }
-  return JSON.parse(text, exactNumber as (key: string, value: unknown) => unknown)
+  return withoutMarks(value, mark)
+}
+
+/**
+ * True when lists and objects are nested deeper than this; the outermost one is level 1. A value that holds itself is
+ * deeper than any level.
+ */
+export const isDeeperThan = (levels: number, root: unknown): boolean => {
+  const waiting = [{ value: root, level: 1 }]
+  for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+    const { value, level } = each
+    if (!isContainer(value)) continue
+    if (level > levels) return true
+    for (const key in value) if (isContainer(value[key])) waiting.push({ value: value[key], level: level + 1 })
+  }
+  return false
 }
 
 /** `JSON.rawJSON` of ECMAScript 2026, which the type library does not know yet. */
@@ -65,9 +104,11 @@ const { rawJSON } = JSON as typeof JSON & { readonly rawJSON: (text: string) => 
  * Writes a value as JSON.
  *
  * @param indent blanks per level; everything on one line when omitted
- * @throws {TypeError} on a cycle, and on `NaN` or an infinity, which `JSON` would silently write as `null`
+ * @throws {TypeError} on a cycle, on nesting deeper than 1,000 levels, and on `NaN` or an infinity, which `JSON` would
+ *   silently write as `null`
  */
 export const stringifyLossless = (value: unknown, indent?: number): string => {
+  if (isDeeperThan(WRITTEN_DEPTH_MAX, value)) throw new TypeError("A cycle, or nesting too deep, has no JSON form")
   const write = (_key: string, each: unknown) => {
     if (typeof each === "bigint") return rawJSON(each.toString())
     if (typeof each === "number" && !Number.isFinite(each)) throw new TypeError(`${each} has no JSON form`)

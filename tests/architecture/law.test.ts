@@ -36,7 +36,7 @@ const LAWS: ReadonlyArray<Law> = [
 /** A technology package lives in the adapters named after it. */
 const HOMES: ReadonlyArray<{ readonly packages: RegExp; readonly home: RegExp }> = [
   { packages: /^mongodb$/, home: /^adapters\/driven\/(\w+\/)?mongo(_\w+)?\.ts$/ },
-  { packages: /^node:sqlite$/, home: /^adapters\/driven\/(\w+\/)?sqlite(_\w+)?\.ts$/ },
+  { packages: /^node:sqlite$/, home: /^(adapters\/driven\/(\w+\/)?sqlite(_\w+)?|stack\/sqlite_lock)\.ts$/ },
   { packages: /^bun:sqlite$/, home: /^$/ },
   { packages: /^ofetch$/, home: /^adapters\/driven\/http_exchange\.ts$/ },
   {

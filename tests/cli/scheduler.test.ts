@@ -1,8 +1,10 @@
-// `portolan jobs` and `portolan allocations` as a user runs them: a process, an environment, two streams and an exit code.
+// `portolan jobs` and `portolan allocations` as a user runs them: each once as a process; what only their words and
+// answers decide, in this one.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { bytesText, sparkline, usageChart } from "../../adapters/driving/cli/usage_chart.ts"
+import { runHere } from "../support/command_here.ts"
 import { type FakeAgent, reply, startFakeAgent } from "../support/fake_agent.ts"
 import { endProcesses, newHome, runProcess } from "../support/service_process.ts"
 
@@ -21,12 +23,16 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([agent.stop(), endProcesses()]))
 
-const portolan = async (words: string, environment: Readonly<Record<string, string>> = {}) => {
-  const agents = { SCHEDULER_URL: `${agent.url}/v1`, SCHEDULER_TOKEN: TOKEN, PORTOLAN_HOME: folder }
-  const run = await runProcess(words.split(" "), { ...agents, ...environment })
+const environment = () => ({ SCHEDULER_URL: `${agent.url}/v1`, SCHEDULER_TOKEN: TOKEN, PORTOLAN_HOME: folder })
+const withoutToken = (run: Awaited<ReturnType<typeof runProcess>>) => {
   expect(run.stdout + run.stderr).not.toContain(TOKEN)
   return run
 }
+const portolan = async (words: string) => withoutToken(await runProcess(words.split(" "), environment()))
+
+/** In this process. */
+const here = async (line: string, more: Readonly<Record<string, string>> = {}) =>
+  withoutToken(await runHere(line.split(" "), { ...environment(), ...more }))
 
 describe("portolan jobs", () => {
   test("run, get, scale, restart, delete: the digits stay, the journal ends empty", async () => {
@@ -44,13 +50,14 @@ describe("portolan jobs", () => {
     ] as const)
       expect({ words, ...(await portolan(words)) }).toMatchObject({ words, code: 0, stdout })
     const stderr = "getDefinition (GET /v1/job/video%2Fone): 404 job not found\n"
-    expect(await portolan("jobs get video/one")).toEqual({ code: 1, stdout: "", stderr })
+    expect(await here("jobs get video/one")).toEqual({ code: 1, stdout: "", stderr })
   })
 
   test("a second step that is refused ends it with 1, and is listed as stuck", async () => {
-    await portolan(`jobs run ${file}`)
+    await here(`jobs run ${file}`)
     // The first question is which cluster it is.
     agent.script(
+      () => false,
       () => false,
       () => false,
       reply(403, "Permission denied"),
@@ -58,9 +65,7 @@ describe("portolan jobs", () => {
     const { code, stderr } = await portolan("jobs restart video/one")
     expect(code).toBe(1)
     expect(stderr).toContain("Job 'video/one' was stopped but not brought back")
-    expect((await portolan("jobs restarts")).stdout).toMatch(
-      /^JOB +REGION +STATE.*\nvideo\/one .*stuck.*Permission denied/,
-    )
+    expect((await here("jobs restarts")).stdout).toMatch(/^JOB +REGION +STATE.*\nvideo\/one .*stuck.*Permission denied/)
   })
 
   test("wrong words end with 2, what cannot be sent with 1, and the agent is not asked", async () => {
@@ -73,38 +78,37 @@ describe("portolan jobs", () => {
       [`jobs run ${join(folder, "broken.json")}`, 1],
       [`jobs run ${join(folder, "missing.json")}`, 1],
     ] as const
-    await Promise.all(
-      wrong.map(async ([words, code]) => {
-        const shown = { words, ...(await portolan(words)) }
-        expect(shown).toEqual({ words, code, stdout: "", stderr: expect.stringMatching(/./) })
-      }),
-    )
+    for (const [words, code] of wrong)
+      expect({ words, ...(await here(words)) }).toEqual({
+        words,
+        code,
+        stdout: "",
+        stderr: expect.stringMatching(/./),
+      })
     expect(agent.requests.length).toBe(before)
   })
 
   test("without an agent it ends with 2 and names the variable", async () => {
     const stderr = "SCHEDULER_URL is required by 'jobs' and 'allocations'\n"
-    expect(await portolan("jobs get x", { SCHEDULER_URL: "" })).toEqual({ code: 2, stdout: "", stderr })
+    expect(await here("jobs get x", { SCHEDULER_URL: "" })).toEqual({ code: 2, stdout: "", stderr })
   })
 })
 
 describe("portolan allocations", () => {
   test("list, stats, and a watch that draws", async () => {
-    await portolan(`jobs run ${file}`)
+    await here(`jobs run ${file}`)
     const { stdout } = await portolan(`allocations list ${agent.agent.nodeId}`)
     const [title, ...rows] = stdout.trimEnd().split("\n")
     expect(title).toMatch(/^ID +JOB +GROUP +STATUS +WANTED$/)
     const row = rows.find((each) => each.includes("running")) ?? ""
     expect(row).toMatch(/video\/one +restreamer +running +run$/)
     const stats = `allocations stats ${row.split(" ")[0]}`
-    const shown = await Promise.all(
-      [stats, `${stats} --watch --interval 0.01 --count 3`, `${stats} --watch --interval 0.01 --count 2 --json`].map(
-        async (words) => (await portolan(words)).stdout,
-      ),
+    expect((await here(stats)).stdout).toContain("memory     1.4 MiB")
+    const watched = await portolan(`${stats} --watch --interval 0.01 --count 3`)
+    expect(watched.stdout.trimEnd().split("\n").at(-1)).toContain("███")
+    expect((await here(`${stats} --watch --interval 0.01 --count 2 --json`)).stdout).toBe(
+      '{"memoryBytes":1486848,"cpuPercent":0.14159538847117795}\n'.repeat(2),
     )
-    expect(shown[0]).toContain("memory     1.4 MiB")
-    expect(shown[1]?.trimEnd().split("\n").at(-1)).toContain("███")
-    expect(shown[2]).toBe('{"memoryBytes":1486848,"cpuPercent":0.14159538847117795}\n'.repeat(2))
   })
 
   test("charts", () => {

@@ -125,6 +125,31 @@ describe("jobs", () => {
     },
   )
 
+  /** A definition of so many levels; the definition itself is the first. */
+  const deepJob = (levels: number, inside: string): string =>
+    jobText("deep").replace("[]", `${"[".repeat(levels - 1)}${inside}${"]".repeat(levels - 1)}`)
+
+  test("a definition may be nested 64 levels deep", async () => {
+    expect((await send("POST", "/jobs", deepJob(64, "18446744073709551615"))).status).toBe(200)
+    expect(agent.requests.at(-1)?.body).toBe(`{"Job":${deepJob(64, "18446744073709551615")}}`)
+  })
+
+  test.each([
+    [65, "1"],
+    [65, "18446744073709551615"],
+    [10_000, '":18446744073709551615,"'],
+    [500_000, ""],
+  ])("a definition of %d levels is refused before the agent is asked, naming the rule", async (levels, inside) => {
+    const before = agent.requests.length
+    const problem = await expectProblem(
+      await send("POST", "/jobs", deepJob(levels, inside)),
+      422,
+      "INVALID_SCHEDULER_ARGUMENT",
+    )
+    expect(JSON.stringify(problem)).toContain("must not be nested deeper than 64 levels")
+    expect(agent.requests.length).toBe(before)
+  })
+
   test("restart answers 202, is listed while the job is not back, and brings it back", async () => {
     await run("restarted", 4)
     const [asked, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

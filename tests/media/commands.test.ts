@@ -4,12 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
+import { Command } from "effect/cli"
 import * as httpProbe from "../../adapters/driven/media_graph/http_probe.ts"
-import { runCommand } from "../../adapters/driving/cli/command.ts"
-import { type MediaTools, mediaCommands } from "../../adapters/driving/cli/media.ts"
+import { mediaCommands } from "../../adapters/driving/cli/media.ts"
+import type { MediaTools } from "../../adapters/driving/cli/media_work.ts"
 import { dryRun } from "../../bootstrap/media_dry_run.ts"
 import { checkGraphSetup } from "../../bootstrap/media_layers.ts"
 import { DEFAULT_MEDIA_RULES } from "../../domain/media/policy.ts"
+import { runHere } from "../support/command_here.ts"
 import { graphServer } from "../support/graph_server.ts"
 import { ACCOUNT, failFirst, graphError, type MediaWorld, makeMediaWorld } from "../support/media_world.ts"
 import { APP_SECRET, leakIn, SIGNED_URL, TOKEN } from "../support/secrets.ts"
@@ -30,13 +32,14 @@ const graphAt = (graphUrl: string) =>
   )
 const NOWHERE = graphAt("http://127.0.0.1:1")
 
+const split = (words: string) => words.split(" ").filter((each) => each !== "")
+
 const run = async (
   world: MediaWorld,
   words: string,
   extra: ReadonlyArray<string> = [],
   change: Partial<MediaTools> = {},
 ) => {
-  const [word = "", ...rest] = words.split(" ").filter((each) => each !== "")
   const tools: MediaTools = {
     graph: Layer.succeedContext(world.services),
     journal: Layer.succeedContext(world.services),
@@ -47,20 +50,8 @@ const run = async (
     appSecret: Redacted.make(APP_SECRET),
     ...change,
   }
-  const command = mediaCommands(Effect.succeed(tools)).find(({ path }) => path[1] === word)
-  if (command === undefined) throw new Error(`no command ${word}`)
-  let out = ""
-  let err = ""
-  const terminal = {
-    out: (text: string) => {
-      out += text
-    },
-    err: (text: string) => {
-      err += text
-    },
-    interactive: false,
-  }
-  const code = await runCommand(command, [...rest, ...extra], terminal)
+  const root = Command.make("portolan").pipe(Command.withSubcommands([mediaCommands(Effect.succeed(tools))]))
+  const { code, stdout: out, stderr: err } = await runHere(["media", ...split(words), ...extra], {}, root)
   return { code, out, err, json: () => JSON.parse(out) as unknown }
 }
 
@@ -120,8 +111,7 @@ describe("portolan media", () => {
       ["image http://a.example/x", /\/imageUrl must start with https/],
       ["image", /\/imageUrl is required/],
       [`image ${URL} --user-tag bob`, /\/userTags\/0 needs x and y/],
-      [`reel ${URL} --thumb-offset 1e3`, /\/thumbOffset must be integer/],
-      [`reel ${URL} --share-to-feed maybe`, /\/shareToFeed must be boolean/],
+      [`reel ${URL} --thumb-offset -1`, /\/thumbOffset must be >= 0/],
       ["carousel --item image=https://a.example/1", /\/items must be 2 to 10/],
       ["publish ../1", /\/containerId/],
       ["publish 1 --kind video", /\/kind a video is published as a reel/],
@@ -135,8 +125,20 @@ describe("portolan media", () => {
 
   test("ends with 2 on wrong words", async () => {
     const world = makeMediaWorld()
-    for (const words of [`image ${URL} ${URL}`, "image --unknown", "publish", "publish 1 --kind story", "status"])
-      expect((await run(world, words)).code).toBe(2)
+    for (const [words, rule] of [
+      [`image ${URL} ${URL}`, /argument/],
+      ["image --unknown", /--unknown/],
+      ["publish", /container/],
+      ["publish 1 --kind story", /--kind/],
+      ["status", /container/],
+      [`reel ${URL} --thumb-offset soon`, /--thumb-offset/],
+      [`reel ${URL} --share-to-feed maybe`, /--share-to-feed.*true/],
+    ] as const) {
+      const { code, out, err } = await run(world, words)
+      expect({ words, code, out }).toEqual({ words, code: 2, out: "" })
+      expect(err).toMatch(rule)
+      expect(err).toEndWith(`Try: portolan media ${words.split(" ")[0]} --help\n`)
+    }
     expect((await run(world, `image ${URL}`, [], { accountId: undefined })).err).toMatch(/GRAPH_ACCOUNT_ID/)
     expect((await run(world, "app-token", [], { appSecret: undefined })).code).toBe(2)
     expect(world.calls()).toBe(0)
@@ -211,7 +213,7 @@ describe("portolan media", () => {
       const world = makeMediaWorld()
       const { code, out } = await run(world, `${word} --help`)
       expect(code).toBe(0)
-      expect(out).toStartWith(`Usage: portolan media ${word}`)
+      expect(out).toContain(`\nUSAGE\n  portolan media ${word}`)
       expect(world.calls()).toBe(0)
     })
 })

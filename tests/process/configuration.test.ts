@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { loadCollections } from "../../bootstrap/collections_file.ts"
 import { VARIABLES } from "../../bootstrap/config.ts"
+import { runHere } from "../support/command_here.ts"
 import {
   callerHeaders,
   endProcesses,
@@ -68,11 +69,19 @@ describe("wrong variables", () => {
     for (const [variable, rule] of mistakes) expect(rule).toMatch(WRONG[variable as keyof typeof WRONG][1])
   })
 
+  test.concurrent.each(["serve", "config", "token", "jobs get a", "media limit", "demo"])(
+    "a typing mistake in a name ends '%s'",
+    async (words) => {
+      const { code, stdout, stderr } = await runProcess(words.split(" "), { AUTH_ISUER: MARK })
+      expect([code, stdout, stderr]).toEqual([2, "", "AUTH_ISUER is unknown; did you mean AUTH_ISSUER?\n"])
+    },
+  )
+
   test.concurrent.each([
     ["no key", {}, "AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead"],
     ["a port shared with one SQLite file", { REUSE_PORT: "true", ...serveEnvironment() }, "REUSE_PORT", /STORE=mongo/],
   ])("%s", async (_what, environment, variable, rule) => {
-    const { code, stderr } = await runProcess(["serve"], environment)
+    const { code, stderr } = await runHere(["serve"], environment)
     expect(code).toBe(2)
     expect(mistakesOf(stderr)).toHaveLength(1)
     expect(mistakesOf(stderr)[0]?.[0]).toBe(variable)
@@ -153,7 +162,7 @@ describe("COLLECTIONS", () => {
   })
 
   test.concurrent("a wrong file ends the start, a good one is served with its rules and roles", async () => {
-    const bad = await runProcess(["serve"], { ...serveEnvironment(), COLLECTIONS: file({ collections: [] }) })
+    const bad = await runHere(["serve"], { ...serveEnvironment(), COLLECTIONS: file({ collections: [] }) })
     expect([bad.code, mistakesOf(bad.stderr)[0]?.[0]]).toEqual([2, "COLLECTIONS"])
 
     const pem = serveEnvironment()["AUTH_PUBLIC_KEY"] ?? ""

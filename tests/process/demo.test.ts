@@ -1,6 +1,7 @@
 // Demo mode as a person meets it (contract section 0).
 import { afterAll, describe, expect, test } from "bun:test"
-import { endProcesses, newHome, runProcess, startProcess } from "../support/service_process.ts"
+import { runHere } from "../support/command_here.ts"
+import { endProcesses, newHome, startProcess } from "../support/service_process.ts"
 
 afterAll(endProcesses)
 
@@ -69,7 +70,7 @@ describe("portolan demo", () => {
 
   test("is refused with a realm's variables, naming them", async () => {
     const variables = { AUTH_ISSUER: "http://SECRETVALUE", AUTH_PUBLIC_KEY: "SECRETVALUE", AUTH_REQUIRE_TYP: "true" }
-    const { code, stdout, stderr } = await runProcess(["demo"], variables)
+    const { code, stdout, stderr } = await runHere(["demo"], variables)
     expect([code, stdout]).toEqual([2, ""])
     const lines = stderr.trimEnd().split("\n")
     expect(lines.map((line) => line.split(" ")[0]).sort()).toEqual(Object.keys(variables).sort())

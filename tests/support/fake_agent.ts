@@ -30,6 +30,8 @@ export interface FakeAgent {
   readonly script: (...answers: ReadonlyArray<Answer>) => void
   /** Answers every request from now on. */
   readonly always: (answer: Answer | undefined) => void
+  /** Once its clients are gone: when all they sent has arrived and has been done. */
+  readonly abandoned: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -70,6 +72,7 @@ export const startFakeAgent = async (options: FakeAgentOptions = {}): Promise<Fa
   let standing: Answer | undefined
   let inFlight = 0
   let most = 0
+  let answering = 0
 
   const streamEvents = (request: SeenRequest, response: ServerResponse): void => {
     response.writeHead(200, { "content-type": "application/json" })
@@ -104,7 +107,12 @@ export const startFakeAgent = async (options: FakeAgentOptions = {}): Promise<Fa
     response.on("close", () => {
       inFlight -= 1
     })
-    answer(incoming, response).catch(() => response.destroy())
+    answering += 1
+    answer(incoming, response)
+      .catch(() => response.destroy())
+      .finally(() => {
+        answering -= 1
+      })
   }
   const server: Server = options.tls === undefined ? createServer(handler) : createTlsServer(options.tls, handler)
   const sockets = new Set<Socket>()
@@ -126,6 +134,9 @@ export const startFakeAgent = async (options: FakeAgentOptions = {}): Promise<Fa
     script: (...answers) => void scripted.push(...answers),
     always: (answer) => {
       standing = answer
+    },
+    abandoned: async () => {
+      while (sockets.size > 0 || answering > 0) await Bun.sleep(2)
     },
     stop: () =>
       new Promise((stopped) => {

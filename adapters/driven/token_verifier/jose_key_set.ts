@@ -9,7 +9,7 @@ export const COOL_DOWN_S = 30
 /** Least seconds between two fetches while no key was ever seen. */
 const RETRY_S = 1
 
-/** Seconds between two regular fetches: a key withdrawn by the realm stops working within this time. */
+/** Seconds between two regular fetches: a key withdrawn by the realm, be it the last one, stops working within this time. */
 export const REFRESH_S = 300
 
 /** Milliseconds a fetch may take. */
@@ -20,14 +20,14 @@ const KEY_SET_BYTES_MAX = 2 ** 20
 
 /** The keys of a realm as its JWKS address publishes them, kept up to date. */
 export interface KeySet {
-  /** Keys known now; empty until the first fetch succeeds. */
+  /** Keys known now; empty until the first fetch succeeds, and while the realm publishes none of use. */
   readonly known: () => ReadonlyArray<RealmKey>
   /** Fails while no key is known, with what became of the last fetch; fetches nothing. */
   readonly ready: Effect.Effect<void, KeysUnavailable>
   /**
    * Fetches again, unless that was done a moment ago. Concurrent callers share one fetch.
    *
-   * @fails {KeysUnavailable} when no key is known afterwards; with known keys a failed fetch changes nothing
+   * @fails {KeysUnavailable} when no key is known afterwards; a fetch that brings no key set leaves the known keys in force
    */
   readonly refresh: Effect.Effect<void, KeysUnavailable>
 }
@@ -68,19 +68,26 @@ export const followKeySet = Effect.fnUntraced(function* (
   let lastAskedS = Number.NEGATIVE_INFINITY
   let lastFailure = "not fetched yet"
 
-  /** Keeps a usable answer. */
+  /**
+   * Keeps the keys of an answer, also when they are none: a realm may withdraw its last key.
+   *
+   * @fails {KeysUnavailable} when the answer is no key set
+   */
   const take = Effect.fnUntraced(function* ({ status, text }: ExchangeResponse) {
     if (status !== 200) return yield* new KeysUnavailable({ reason: `status ${status}` })
     const keys = yield* readKeySet(text)
     if (keys === undefined) return yield* new KeysUnavailable({ reason: "the answer is no key set" })
-    if (keys.length === 0) return yield* new KeysUnavailable({ reason: "the key set holds no RS256 key" })
+    if (keys.length === 0) lastFailure = "the key set holds no RS256 key"
     if (text === knownText) return
     known = keys
     knownText = text
     onChange()
+    yield* keys.length === 0
+      ? Effect.logWarning("The realm publishes no RS256 key: no token can be accepted")
+      : Effect.logInfo(`Keys of the realm in force: ${keys.length}`)
   })
 
-  /** Never fails: a fetch that brings nothing leaves the known keys in force. */
+  /** Never fails: a fetch that brings no key set leaves the known keys in force. */
   const fetchNow = send({
     method: "GET",
     url,
@@ -93,7 +100,7 @@ export const followKeySet = Effect.fnUntraced(function* (
     Effect.flatMap(take),
     Effect.catchTag("KeysUnavailable", (failure) => {
       lastFailure = failure.reason
-      return Effect.logWarning(failure.message)
+      return Effect.logWarning(`${failure.message}${known.length === 0 ? "" : ". The known keys stay in force"}`)
     }),
     // An interrupted fetch is not counted, so that a caller who waited for it fetches for itself.
     Effect.andThen(Effect.sync(() => fetches++)),

@@ -1,17 +1,43 @@
-import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
-import { Cause, Clock, Data, Effect, Exit, Schedule } from "effect"
+import {
+  Cause,
+  Clock,
+  Context,
+  Data,
+  Effect,
+  Exit,
+  FileSystem,
+  Layer,
+  Option,
+  Path,
+  Schedule,
+  Stdio,
+  Terminal as TerminalOfEffect,
+} from "effect"
+import { CliConfig, CliOutput, Command, Flag, GlobalFlag } from "effect/cli"
+import { ChildProcessSpawner } from "effect/process"
 import { stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 
 /** Exit codes of every command (contract section 5). */
-export const EXIT = { done: 0, failed: 1, usage: 2 } as const
+const EXIT = { done: 0, failed: 1, usage: 2 } as const
 
 /** Where a command writes: results on `out`, progress and logs on `err`. */
 export interface Terminal {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
-  /** True when a person watches `err`: progress lines and colours make sense. */
+  /** True when a person watches `err`: progress lines make sense. */
   readonly interactive: boolean
 }
+
+/** The terminal of the command line that is run. */
+class Screen extends Context.Service<Screen, Terminal>()("portolan/adapters/driving/cli/Screen") {}
+
+/** `--json`, which every command takes. */
+const JSON_FLAG = GlobalFlag.Setting("json")({
+  flag: Flag.Boolean("json").pipe(
+    Flag.withDescription("Print the result, or the error, as JSON"),
+    Flag.withDefault(false),
+  ),
+})
 
 /** The command line itself is wrong: exit code 2. */
 export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly rule: string }> {
@@ -19,6 +45,13 @@ export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly rule: 
   readonly exitCode = EXIT.usage
   override get message(): string {
     return this.rule
+  }
+}
+
+/** The command did its work, and the answer is "no". */
+class EndedWith extends Data.TaggedError("EndedWith")<{ readonly exitCode: number }> {
+  override get message(): string {
+    return `Exit code ${this.exitCode}`
   }
 }
 
@@ -31,10 +64,11 @@ export interface Report {
   readonly exitCode?: number
 }
 
-/** The words after the command's name, already split and checked for known options. */
-export interface Arguments {
-  readonly positionals: ReadonlyArray<string>
-  readonly options: Readonly<Record<string, string | boolean | ReadonlyArray<string | boolean> | undefined>>
+/** The report of work that is done. */
+export const done = (json: unknown, ...lines: ReadonlyArray<string>): Report => ({ json, text: lines.join("\n") })
+
+/** How a command is asked to report. */
+export interface Manner {
   readonly json: boolean
   readonly terminal: Terminal
 }
@@ -43,62 +77,46 @@ export interface Arguments {
 export interface CommandError {
   readonly _tag: string
   readonly message: string
+  /** Stable name of the error for programs; the tag when absent. */
+  readonly code?: string
   /** 1 when absent. */
   readonly exitCode?: number
 }
 
-/** One command of `portolan`. */
-export interface Command {
-  /** Words that select it, such as `["jobs", "get"]`. */
-  readonly path: ReadonlyArray<string>
+/** What a command says of itself in `--help`, beside its arguments and flags. */
+interface About<Config extends Command.Command.Config> {
   /** One line for the list of commands. */
   readonly summary: string
-  /** Names of the positional arguments, in order; an optional one ends with `?`. */
-  readonly positionals: ReadonlyArray<string>
-  readonly options: ParseArgsOptionsConfig
-  /** One line per option, and anything else worth saying. */
+  readonly config: Config
+  /** Further lines: what it needs, what else is worth saying. */
   readonly details?: ReadonlyArray<string>
+  /** Command lines that work, without the leading `portolan`. */
+  readonly examples: ReadonlyArray<string>
   /** True for a command that runs until it is stopped or draws by itself: no progress line. */
   readonly ongoing?: boolean
-  readonly run: (args: Arguments) => Effect.Effect<Report, CommandError>
+  readonly run: (input: Command.Command.Config.Infer<Config>, manner: Manner) => Effect.Effect<Report, CommandError>
 }
 
-const usageOf = ({ path, positionals, options, summary, details = [] }: Command): string => {
-  const words = positionals.map((name) => (name.endsWith("?") ? `[${name.slice(0, -1)}]` : `<${name}>`))
-  const flags = Object.entries(options).map(([name, { type }]) => `[--${name}${type === "string" ? " <value>" : ""}]`)
-  return [
-    `Usage: portolan ${[...path, ...words, ...flags, "[--json]"].join(" ")}`,
-    "",
-    summary,
-    ...(details.length === 0 ? [] : ["", ...details.map((line) => `  ${line}`)]),
-    "",
-  ].join("\n")
-}
+/** A flag that may be left out. */
+export const optional = <A>(flag: Flag.Flag<A>, help: string): Flag.Flag<A | undefined> =>
+  flag.pipe(Flag.withDescription(help), Flag.optional, Flag.map(Option.getOrUndefined))
 
-const parse = (
-  command: Command,
-  words: ReadonlyArray<string>,
-): Effect.Effect<Omit<Arguments, "terminal">, WrongUsage> =>
-  Effect.try({
-    try: () =>
-      parseArgs({
-        args: [...words],
-        options: { ...command.options, json: { type: "boolean" } },
-        allowPositionals: true,
-        strict: true,
-      }),
-    // Node's message repeats the wrong word. That shows no secret: no command takes one as an argument.
-    catch: (failure) => new WrongUsage({ rule: failure instanceof Error ? failure.message : "Unreadable arguments" }),
-  }).pipe(
-    Effect.flatMap(({ values, positionals }) => {
-      const required = command.positionals.filter((name) => !name.endsWith("?"))
-      if (positionals.length < required.length)
-        return Effect.fail(new WrongUsage({ rule: `<${required[positionals.length]}> is missing` }))
-      if (positionals.length > command.positionals.length)
-        return Effect.fail(new WrongUsage({ rule: `Unexpected argument '${positionals[command.positionals.length]}'` }))
-      const { json, ...options } = values
-      return Effect.succeed({ positionals, options, json: json === true })
-    }),
+/** A flag with a text, which may be left out. */
+export const optionalText = (name: string, help: string): Flag.Flag<string | undefined> =>
+  optional(Flag.String(name), help)
+
+/** A flag without a value: it is there or not. */
+export const toggle = (name: string, help: string): Flag.Flag<boolean> =>
+  Flag.Boolean(name).pipe(Flag.withDescription(help), Flag.withoutNegation, Flag.withDefault(false))
+
+/** A flag with a number above 0. */
+export const positive = (flag: Flag.Flag<number>, help: string): Flag.Flag<number> =>
+  flag.pipe(
+    Flag.withDescription(help),
+    Flag.filter(
+      (value) => value > 0,
+      () => "must be above 0",
+    ),
   )
 
 const CLEAR_LINE = "\r\u001b[2K"
@@ -121,40 +139,111 @@ const withProgress = <A, E>(label: string, terminal: Terminal, program: Effect.E
   }).pipe(Effect.scoped)
 }
 
+/** Makes one command of `portolan`. What `run` gives is printed as text, or with `--json` as JSON. */
+export const command = <const Name extends string, const Config extends Command.Command.Config>(
+  name: Name,
+  { summary, config, details = [], examples, ongoing = false, run }: About<Config>,
+) =>
+  Command.make(
+    name,
+    config,
+    Effect.fnUntraced(function* (input) {
+      const manner: Manner = { json: yield* JSON_FLAG, terminal: yield* Screen }
+      const { json, terminal } = manner
+      const work = run(input, manner)
+      const report = yield* ongoing ? work : withProgress(`${name}...`, terminal, work)
+      if (json && report.json !== undefined) terminal.out(`${stringifyLossless(report.json, 2)}\n`)
+      else if (!json && report.text !== "") terminal.out(`${report.text}\n`)
+      if (report.exitCode) return yield* new EndedWith({ exitCode: report.exitCode })
+    }),
+  ).pipe(
+    Command.withDescription([summary, ...details].join("\n  ")),
+    Command.withShortDescription(summary),
+    Command.withExamples(examples.map((line) => ({ command: `portolan ${line}` }))),
+  )
+
+/** Commands under a common word, such as `portolan jobs`. */
+export type CommandGroup<Name extends string> = Command.Command<
+  Name,
+  Record<never, never>,
+  Record<never, never>,
+  CommandError,
+  Command.Environment | Screen | typeof JSON_FLAG.Identifier
+>
+
+/** The library's own ways to files, questions and processes: no command uses them. */
+const UNUSED = Layer.mergeAll(
+  FileSystem.layerNoop({}),
+  Path.layer,
+  Stdio.layerTest({}),
+  Layer.succeed(TerminalOfEffect.Terminal)(
+    TerminalOfEffect.make({
+      columns: Effect.succeed(80),
+      rows: Effect.succeed(24),
+      size: Effect.die("unused"),
+      readInput: Effect.die("unused"),
+      readLine: Effect.die("unused"),
+      display: () => Effect.void,
+    }),
+  ),
+  Layer.succeed(ChildProcessSpawner.ChildProcessSpawner)(ChildProcessSpawner.make(() => Effect.die("unused"))),
+)
+
+/** Writes an error for a person, or for a program that asked for JSON. */
+const writeError = ({ err }: Terminal, json: boolean, { code, message }: { code: string; message: string }): void =>
+  err(json ? `${JSON.stringify({ code, message })}\n` : `${message}\n`)
+
+/** How help, version and wrong usage look. */
+const presenter = (terminal: Terminal, json: boolean): CliOutput.Presenter => ({
+  present: (event) =>
+    Effect.map(CliOutput.Formatter, (formatter) => {
+      switch (event._tag) {
+        case "Help":
+          return terminal.out(`${formatter.formatHelpDoc(event.helpDoc)}\n`)
+        case "Version":
+          return terminal.out(`${event.version}\n`)
+        case "InvalidInvocation": {
+          const message = event.errors.map((each) => each.message).join("\n")
+          writeError(terminal, json, { code: "WRONG_USAGE", message })
+          if (!json) terminal.err(`Try: ${event.commandPath.join(" ")} --help\n`)
+        }
+      }
+    }),
+})
+
 /**
- * Runs a command on its words.
+ * Runs a command line.
  *
- * @param words what follows the command's name on the command line
+ * @param root the command that holds all others; it takes `--json` for them
+ * @param words the command line behind the program's name; `help jobs get` is `jobs get --help`
  * @param terminal where results, progress and errors are written
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage; a command may define more (`stack status`)
  */
-export const runCommand = async (
-  command: Command,
+export const runCommandLine = async <Name extends string>(
+  root: CommandGroup<Name>,
+  version: string,
   words: ReadonlyArray<string>,
   terminal: Terminal,
 ): Promise<number> => {
-  if (words.includes("--help") || words.includes("-h")) {
-    terminal.out(usageOf(command))
-    return EXIT.done
-  }
   const json = words.includes("--json")
-  const program = Effect.flatMap(parse(command, words), (args) => {
-    const work = command.run({ ...args, terminal })
-    return command.ongoing === true ? work : withProgress(`${command.path.join(" ")}...`, terminal, work)
-  })
-  const exit = await Effect.runPromiseExit(program)
-  if (Exit.isSuccess(exit)) {
-    const { value } = exit
-    if (json && value.json !== undefined) terminal.out(`${stringifyLossless(value.json, 2)}\n`)
-    else if (!json && value.text !== "") terminal.out(`${value.text}\n`)
-    return value.exitCode ?? EXIT.done
-  }
-  const error = Cause.findErrorOption(exit.cause)
-  if (error._tag === "None") {
+  const line = words[0] === "help" ? [...words.slice(1), "--help"] : words
+  const surroundings = Layer.mergeAll(
+    UNUSED,
+    Layer.succeed(Screen)(terminal),
+    CliOutput.layerPresenter(presenter(terminal, json)),
+    CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] }),
+  )
+  const run = Command.runWith(root.pipe(Command.withGlobalFlags([JSON_FLAG])), { version })
+  const exit = await Effect.runPromiseExit(Effect.provide(run(line), surroundings))
+  if (Exit.isSuccess(exit)) return EXIT.done
+  const failure = Cause.findErrorOption(exit.cause)
+  if (failure._tag === "None") {
     terminal.err(`Unexpected failure: ${Cause.pretty(exit.cause)}\n`)
     return EXIT.failed
   }
-  terminal.err(`${error.value.message}\n`)
-  if (error.value._tag === "WrongUsage") terminal.err(`Try: portolan ${command.path.join(" ")} --help\n`)
-  return error.value.exitCode ?? EXIT.failed
+  const error: CommandError = failure.value
+  // The presenter has shown what is wrong with the words.
+  if (error._tag === "ShowHelp") return EXIT.usage
+  if (error._tag !== "EndedWith") writeError(terminal, json, { code: error.code ?? error._tag, message: error.message })
+  return error.exitCode ?? EXIT.failed
 }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { Data, Effect, Schedule } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import * as useCases from "../../../application/scheduler/jobs.ts"
 import type { Restarts } from "../../../application/scheduler/restarts.ts"
 import { waitUntilRunning } from "../../../application/scheduler/wait_until_running.ts"
@@ -7,7 +8,7 @@ import type { JobAt, JobDefinition } from "../../../domain/scheduler/job.ts"
 import { parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 import type { RestartRecord } from "../../../domain/scheduler/restart_journal.ts"
 import type { Place, SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
-import { type Arguments, type Command, type CommandError, WrongUsage } from "./command.ts"
+import { type CommandError, type CommandGroup, command, done, optionalText, positive, toggle } from "./command.ts"
 import { textTable } from "./text_table.ts"
 
 /** Gives a program the services that the configuration describes. Restarts bring the journal with them. */
@@ -36,18 +37,31 @@ class RestartStuck extends Data.TaggedError("RestartStuck")<{ readonly jobId: st
   }
 }
 
-/** Options of every command that asks the scheduler. */
-export const PLACE_OPTIONS = { region: { type: "string" }, namespace: { type: "string" } } as const
+/** Flags of every command that asks the scheduler. */
+export const PLACE = {
+  region: Flag.String("region").pipe(
+    Flag.withDescription("region to ask for; the agent's own when omitted"),
+    Flag.withDefault(""),
+  ),
+  namespace: optionalText("namespace", "namespace to ask for; the token's own when omitted"),
+}
 
-/** The place that the options name. */
-export const placeOf = ({ options }: Arguments): Place => ({
-  region: String(options["region"] ?? ""),
-  ...(options["namespace"] === undefined ? {} : { namespace: String(options["namespace"]) }),
+/** The place that the flags name. */
+export const placeOf = ({ region, namespace }: Command.Command.Config.Infer<typeof PLACE>): Place => ({
+  region,
+  ...(namespace === undefined ? {} : { namespace }),
 })
 
-const jobAt = (args: Arguments): JobAt => ({ jobId: args.positionals[0] ?? "", ...placeOf(args) })
+const AT = { jobId: Argument.String("job"), ...PLACE }
 
-const readDefinition = Effect.fnUntraced(function* ({ positionals: [path = ""] }: Arguments) {
+const jobAt = (input: Command.Command.Config.Infer<typeof AT>): JobAt => ({ jobId: input.jobId, ...placeOf(input) })
+
+const SUBMISSION = {
+  file: Argument.String("file").pipe(Argument.withDescription("definition as JSON; - reads standard input")),
+  ...PLACE,
+}
+
+const readDefinition = Effect.fnUntraced(function* (path: string) {
   const text = yield* Effect.tryPromise({
     try: () => readFile(path === "-" ? "/dev/stdin" : path, "utf8"),
     catch: () => new UnreadableFile({ path, rule: "cannot be read" }),
@@ -57,11 +71,6 @@ const readDefinition = Effect.fnUntraced(function* ({ positionals: [path = ""] }
     catch: () => new UnreadableFile({ path, rule: "is not JSON" }),
   })
 })
-
-const readWholeNumber = (name: string, text: string): Effect.Effect<number, WrongUsage> =>
-  /^\d{1,15}$/.test(text)
-    ? Effect.succeed(Number(text))
-    : Effect.fail(new WrongUsage({ rule: `${name} must be a whole number` }))
 
 /** Waits until the restart of this id is over; fails when it is stuck. */
 const untilBack = (restartId: string) =>
@@ -88,84 +97,93 @@ const restartTable = (restarts: ReadonlyArray<RestartRecord>): string =>
         ]),
       )
 
-const DEFINITION_FILE = "<file> holds the definition as JSON; - reads standard input."
-
 /** `portolan jobs ...`, over the services that `provide` gives. */
-export const jobCommands = (provide: SchedulerProviders) => {
-  /** A command whose `run` gives a value for programs and a text for people. */
-  const command = <A>(
-    name: string,
-    summary: string,
-    positionals: ReadonlyArray<string>,
-    run: (args: Arguments) => Effect.Effect<readonly [value: A, text: string], CommandError>,
-    more: Partial<Command> = {},
-  ): Command => ({
-    ...more,
-    path: ["jobs", name],
-    summary,
-    positionals,
-    options: { ...PLACE_OPTIONS, ...more.options },
-    run: (args) => Effect.map(run(args), ([json, text]) => ({ json, text })),
+export const jobCommands = (provide: SchedulerProviders): CommandGroup<"jobs"> => {
+  const get = command("get", {
+    summary: "Prints a job's definition",
+    config: AT,
+    examples: ["jobs get video/one", "jobs get video/one --region eu --json"],
+    run: (input) =>
+      Effect.map(provide.client(useCases.getDefinition(jobAt(input))), (job) => done(job, stringifyLossless(job, 2))),
   })
 
-  const get = command("get", "Prints a job's definition", ["job"], (args) =>
-    Effect.map(provide.client(useCases.getDefinition(jobAt(args))), (job) => [job, stringifyLossless(job, 2)]),
-  )
-
-  const runJob = Effect.fnUntraced(function* (args: Arguments) {
-    const definition = yield* readDefinition(args)
-    const receipt = yield* provide.client(useCases.runJob(definition, placeOf(args)))
-    const warnings = receipt.warnings === undefined ? "" : `\n${receipt.warnings.trim()}`
-    return [receipt, `Submitted ${definition.ID}${warnings}`] as const
-  })
-  const run = command("run", "Runs a job", ["file"], runJob, { details: [DEFINITION_FILE] })
-
-  const planJob = Effect.fnUntraced(function* (args: Arguments) {
-    const plan = yield* provide.client(useCases.planJob(yield* readDefinition(args), placeOf(args)))
-    return [plan, stringifyLossless(plan, 2)] as const
-  })
-  const plan = command("plan", "Shows what running a job would change, and changes nothing", ["file"], planJob, {
-    details: [DEFINITION_FILE],
+  const run = command("run", {
+    summary: "Runs a job",
+    config: SUBMISSION,
+    examples: ["jobs run job.json"],
+    run: Effect.fnUntraced(function* (input) {
+      const definition = yield* readDefinition(input.file)
+      const receipt = yield* provide.client(useCases.runJob(definition, placeOf(input)))
+      const warnings = receipt.warnings === undefined ? "" : `\n${receipt.warnings.trim()}`
+      return done(receipt, `Submitted ${definition.ID}${warnings}`)
+    }),
   })
 
-  const scaleJob = Effect.fnUntraced(function* (args: Arguments) {
-    const count = yield* readWholeNumber("<count>", args.positionals[1] ?? "")
-    const receipt = yield* provide.client(useCases.scaleJob({ ...jobAt(args), count }))
-    return [receipt, `Scaled ${jobAt(args).jobId} to ${count}`] as const
+  const plan = command("plan", {
+    summary: "Shows what running a job would change, and changes nothing",
+    config: SUBMISSION,
+    examples: ["jobs plan job.json"],
+    run: Effect.fnUntraced(function* (input) {
+      const shown = yield* provide.client(useCases.planJob(yield* readDefinition(input.file), placeOf(input)))
+      return done(shown, stringifyLossless(shown, 2))
+    }),
   })
-  const scale = command("scale", "Scales the configured task group of a job", ["job", "count"], scaleJob)
 
-  const restartJob = (args: Arguments) => {
-    const at = jobAt(args)
-    const program = Effect.flatMap(useCases.restartJob(at), untilBack)
-    return Effect.as(provide.restarts(program), [at, `Restarted ${at.jobId}`] as const)
-  }
-  const restart = command("restart", "Restarts a job: scaled to 0, and one second later to 1", ["job"], restartJob, {
+  const scale = command("scale", {
+    summary: "Scales the configured task group of a job",
+    config: { ...AT, count: Argument.Int("count") },
+    examples: ["jobs scale video/one 3"],
+    run: (input) =>
+      Effect.map(provide.client(useCases.scaleJob({ ...jobAt(input), count: input.count })), (receipt) =>
+        done(receipt, `Scaled ${input.jobId} to ${input.count}`),
+      ),
+  })
+
+  const restart = command("restart", {
+    summary: "Restarts a job: scaled to 0, and one second later to 1",
+    config: AT,
     details: ["Waits for both steps. A restart that is broken off is finished by the next start of the service."],
+    examples: ["jobs restart video/one"],
+    run: (input) =>
+      Effect.as(
+        provide.restarts(Effect.flatMap(useCases.restartJob(jobAt(input)), untilBack)),
+        done(jobAt(input), `Restarted ${input.jobId}`),
+      ),
   })
 
-  const restarts = command("restarts", "Lists restarts that are pending or stuck", [], () =>
-    Effect.map(provide.restarts(useCases.unfinishedRestarts), (all) => [all, restartTable(all)]),
+  const restarts = command("restarts", {
+    summary: "Lists restarts that are pending or stuck",
+    config: {},
+    examples: ["jobs restarts"],
+    run: () => Effect.map(provide.restarts(useCases.unfinishedRestarts), (all) => done(all, restartTable(all))),
+  })
+
+  const remove = command("delete", {
+    summary: "Deletes a job",
+    config: { ...AT, purge: toggle("purge", "forget it at once instead of when the scheduler collects garbage") },
+    examples: ["jobs delete video/one --purge"],
+    run: (input) =>
+      Effect.map(provide.client(useCases.deleteJob({ ...jobAt(input), purge: input.purge })), (receipt) =>
+        done(receipt, `Deleted ${input.jobId}`),
+      ),
+  })
+
+  const wait = command("wait", {
+    summary: "Waits until a job runs as many allocations as it wants",
+    config: {
+      ...AT,
+      timeout: positive(Flag.Int("timeout"), "seconds to wait at most").pipe(Flag.withDefault(60)),
+    },
+    examples: ["jobs wait video/one --timeout 120"],
+    run: (input) =>
+      Effect.as(
+        provide.client(waitUntilRunning(jobAt(input), { timeoutMs: input.timeout * 1000 })),
+        done(null, `${input.jobId} is running`),
+      ),
+  })
+
+  return Command.make("jobs").pipe(
+    Command.withDescription("Inspects, runs, scales, restarts and deletes jobs of the scheduler"),
+    Command.withSubcommands([get, run, plan, scale, restart, restarts, remove, wait]),
   )
-
-  const deleteJob = (args: Arguments) => {
-    const at = { ...jobAt(args), purge: args.options["purge"] === true }
-    return Effect.map(provide.client(useCases.deleteJob(at)), (receipt) => [receipt, `Deleted ${at.jobId}`] as const)
-  }
-  const remove = command("delete", "Deletes a job", ["job"], deleteJob, {
-    options: { purge: { type: "boolean" } },
-    details: ["--purge  forget it at once instead of when the scheduler collects garbage"],
-  })
-
-  const waitForJob = Effect.fnUntraced(function* (args: Arguments) {
-    const seconds = yield* readWholeNumber("--timeout", String(args.options["timeout"] ?? "60"))
-    yield* provide.client(waitUntilRunning(jobAt(args), { timeoutMs: seconds * 1000 }))
-    return [null, `${jobAt(args).jobId} is running`] as const
-  })
-  const wait = command("wait", "Waits until a job runs as many allocations as it wants", ["job"], waitForJob, {
-    options: { timeout: { type: "string" } },
-    details: ["--timeout <value>  seconds to wait at most, 60 when omitted"],
-  })
-
-  return { get, run, plan, scale, restart, restarts, delete: remove, wait }
 }

@@ -1,125 +1,80 @@
 import { readFileSync } from "node:fs"
-import type { ParseArgsOptionsConfig } from "node:util"
 import { Effect } from "effect"
+import { Argument, type Command, Flag } from "effect/cli"
 import { isObject } from "../../../domain/json_object.ts"
-import { type Arguments, WrongUsage } from "./command.ts"
+import { optional, optionalText, toggle, WrongUsage } from "./command.ts"
 
-/** How one option becomes a member of what a creation is given. */
-type Reader = (text: string) => unknown
-
-interface Option {
-  readonly field: string
-  readonly read: Reader
-  readonly help: string
-  readonly multiple?: true
-  readonly flag?: true
-}
-
-const asIs: Reader = (text) => text
 /** Digits become a number; anything else stays a text, which the domain refuses. */
-const number: Reader = (text) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
-const truth: Reader = (text) => (text === "true" ? true : text === "false" ? false : text)
+const number = (text: string) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+/** A flag that may be repeated; nothing when it is not there. */
+const repeated = <A>(name: string, help: string, read: (text: string) => A) =>
+  Flag.String(name).pipe(
+    Flag.withDescription(`${help}; may be repeated`),
+    Flag.map(read),
+    Flag.atLeast(0),
+    Flag.map((all) => (all.length === 0 ? undefined : all)),
+  )
 
 /** `name,x,y`; the place may be left out. */
-const tag =
-  (name: string): Reader =>
-  (text) => {
-    const [who, x, y] = text.split(",")
-    return { [name]: who, ...(x === undefined ? {} : { x: number(x) }), ...(y === undefined ? {} : { y: number(y) }) }
-  }
+const tag = (member: string) => (text: string) => {
+  const [who, x, y] = text.split(",")
+  return { [member]: who, ...(x === undefined ? {} : { x: number(x) }), ...(y === undefined ? {} : { y: number(y) }) }
+}
 
 /** `image=<url>`, `video=<url>` or `id=<container>`. */
-const item: Reader = (text) => {
+const item = (text: string) => {
   const at = text.indexOf("=")
   const [kind, value] = [text.slice(0, at), text.slice(at + 1)]
   if (kind === "id") return { kind: "existing", containerId: value }
   return kind === "image" ? { kind, imageUrl: value } : { kind, videoUrl: value }
 }
 
-const caption: Option = { field: "caption", read: asIs, help: "text of the post" }
-const location: Option = { field: "locationId", read: asIs, help: "id of a page with a location" }
-const carouselItem: Option = { field: "isCarouselItem", read: truth, help: "make it a unit of a carousel", flag: true }
-const products: Option = {
-  field: "productTags",
-  read: tag("productId"),
-  help: "a product shown, id[,x,y]; may be repeated",
-  multiple: true,
-}
-const thumb: Option = { field: "thumbOffset", read: number, help: "cover frame, milliseconds from the start" }
+const url = Argument.String("url").pipe(
+  Argument.withDescription("public address of the file, https"),
+  Argument.withDefault(undefined),
+)
+const caption = optionalText("caption", "text of the post")
+const locationId = optionalText("location-id", "id of a page with a location")
+const isCarouselItem = toggle("carousel-item", "make it a unit of a carousel").pipe(Flag.map((set) => set || undefined))
+const productTags = repeated("product-tag", "a product shown, id[,x,y]", tag("productId"))
+const thumbOffset = optional(Flag.Int("thumb-offset"), "cover frame, milliseconds from the start")
 
-/** Options of each creation, by name; `source` is the first word of the command. */
+/** What each creation takes on the command line, by the member of the HTTP body that it becomes. */
 export const CREATIONS = {
   image: {
-    source: "imageUrl",
-    options: {
-      caption,
-      "location-id": location,
-      "carousel-item": carouselItem,
-      "user-tag": {
-        field: "userTags",
-        read: tag("username"),
-        help: "somebody shown, name,x,y with x and y from 0 to 1; may be repeated",
-        multiple: true,
-      },
-      "product-tag": products,
-    },
+    imageUrl: url,
+    caption,
+    locationId,
+    isCarouselItem,
+    userTags: repeated("user-tag", "somebody shown, name,x,y with x and y from 0 to 1", tag("username")),
+    productTags,
   },
-  video: {
-    source: "videoUrl",
-    options: {
-      caption,
-      "location-id": location,
-      "carousel-item": carouselItem,
-      "product-tag": products,
-      "thumb-offset": thumb,
-    },
-  },
+  video: { videoUrl: url, caption, locationId, isCarouselItem, productTags, thumbOffset },
   reel: {
-    source: "videoUrl",
-    options: {
-      caption,
-      "location-id": location,
-      "thumb-offset": thumb,
-      "cover-url": { field: "coverUrl", read: asIs, help: "cover picture" },
-      "share-to-feed": { field: "shareToFeed", read: truth, help: "true or false: show it in the feed as well" },
-    },
+    videoUrl: url,
+    caption,
+    locationId,
+    thumbOffset,
+    coverUrl: optionalText("cover-url", "cover picture"),
+    shareToFeed: optional(
+      Flag.Literals("share-to-feed", ["true", "false"]).pipe(Flag.map((text) => text === "true")),
+      "show it in the feed as well",
+    ),
   },
   carousel: {
-    source: undefined,
-    options: {
-      item: {
-        field: "items",
-        read: item,
-        help: "a unit in display order: image=<url>, video=<url> or id=<container>; repeated",
-        multiple: true,
-      },
-      caption,
-      "location-id": location,
-      "product-tag": products,
-    },
+    items: repeated("item", "a unit in display order: image=<url>, video=<url> or id=<container>", item),
+    caption,
+    locationId,
+    productTags,
   },
-} as const satisfies Record<
-  string,
-  { readonly source: string | undefined; readonly options: Readonly<Record<string, Option>> }
->
+} as const satisfies Record<string, Command.Command.Config>
 
 /** A kind of container that a command creates. */
 export type Creation = keyof typeof CREATIONS
 
-const optionsOf = (kind: Creation): ReadonlyArray<readonly [string, Option]> => Object.entries(CREATIONS[kind].options)
-
-/** The options as the command line's parser wants them. */
-export const parserOptions = (kind: Creation): ParseArgsOptionsConfig =>
-  Object.fromEntries(
-    optionsOf(kind).map(([name, { multiple, flag }]) => [
-      name,
-      { type: flag ? "boolean" : "string", ...(multiple ? { multiple } : {}) } as const,
-    ]),
-  )
-
-/** One help line per option. */
-export const optionHelp = (kind: Creation): ReadonlyArray<string> =>
-  optionsOf(kind).map(([name, { help }]) => `--${name}: ${help}`)
+/** The kinds of container that commands create. */
+export const KINDS = ["image", "video", "reel", "carousel"] as const satisfies ReadonlyArray<Creation>
 
 const readFile = (path: string): Effect.Effect<object, WrongUsage> =>
   Effect.try({
@@ -139,16 +94,8 @@ const readFile = (path: string): Effect.Effect<object, WrongUsage> =>
  *
  * @fails {WrongUsage} when the file cannot be read or holds no JSON object
  */
-export const readCreation = Effect.fnUntraced(function* (kind: Creation, { positionals, options }: Arguments) {
-  const base = typeof options["from"] === "string" ? yield* readFile(options["from"]) : {}
-  const { source } = CREATIONS[kind]
-  const url = positionals[0]
-  const given = optionsOf(kind).flatMap(([name, { field, read }]) => {
-    const value = options[name]
-    if (value === undefined) return []
-    if (Array.isArray(value)) return [[field, value.map((each) => read(String(each)))] as const]
-    return [[field, read(String(value))] as const]
-  })
-  const first = source === undefined || url === undefined ? {} : { [source]: url }
-  return { kind, ...base, ...first, ...Object.fromEntries(given) } as Readonly<Record<string, unknown>>
+export const readCreation = Effect.fnUntraced(function* (kind: Creation, from: string | undefined, members: object) {
+  const base = from === undefined ? {} : yield* readFile(from)
+  const given = Object.entries(members).filter(([, value]) => value !== undefined)
+  return { kind, ...base, ...Object.fromEntries(given) } as Readonly<Record<string, unknown>>
 })

@@ -33,12 +33,14 @@ const setUp = Effect.fnUntraced(function* (first: Answer | undefined, jwksTimeou
   yield* TestClock.setTime(NOW * 1000)
   const realm = { answer: first }
   const server = yield* localServer(() => realm.answer)
+  const logged: Array<string> = []
+  const logging = Logger.layer([Logger.make(({ logLevel, message }) => logged.push(`${logLevel} ${message}`))])
   const context = yield* Layer.build(
     layer(
       { jwksUrl: `${server.url}/certs?realm=demo`, ...(jwksTimeoutMs === undefined ? {} : { jwksTimeoutMs }) },
       yield* virtualNow,
     ),
-  ).pipe(Effect.provide(Logger.layer([])))
+  ).pipe(Effect.provide(logging))
   const verifier = Context.get(context, TokenVerifier)
   /** What the verifier says: `accepted`, a reason, or that it has no keys. */
   const says = (token: string) =>
@@ -46,12 +48,13 @@ const setUp = Effect.fnUntraced(function* (first: Answer | undefined, jwksTimeou
       Effect.as("accepted"),
       Effect.catchTag("Unauthenticated", ({ reason }) => Effect.succeed(reason)),
       Effect.catchTag("KeysUnavailable", ({ reason }) => Effect.succeed(`no keys: ${reason}`)),
+      Effect.provide(logging),
     )
   const ready = verifier.ready.pipe(
     Effect.as("ready"),
     Effect.catchTag("KeysUnavailable", ({ reason }) => Effect.succeed(`no keys: ${reason}`)),
   )
-  return { realm, seen: server.seen, verifier, says, ready }
+  return { realm, seen: server.seen, verifier, says, ready, logged }
 })
 
 describe("J40, J42 a published key set", () => {
@@ -132,6 +135,34 @@ describe("J40, J42 a published key set", () => {
       equal(seen.length, before + 1)
     })
 
+  for (const [title, keys] of [
+    ["no key at all", []],
+    ["only elliptic keys", [jwkOf(KEYS.elliptic().publicKey, { kid: "realm", use: "sig" })]],
+    ["only encryption keys", [jwkOf(KEYS.realm().publicKey, { kid: "realm", use: "enc", alg: "RSA-OAEP" })]],
+    ["only short keys", [jwkOf(KEYS.short().publicKey, { kid: "realm", use: "sig" })]],
+  ] as const)
+    effectTest(`withdraws every key at the next refresh when the realm publishes ${title}`, function* () {
+      const { realm, says, seen, ready, logged } = yield* setUp(publishing("realm"))
+      equal(yield* says(tokenOf("realm")), "accepted")
+      realm.answer = { body: JSON.stringify({ keys }) }
+      yield* TestClock.adjust(`${REFRESH_S} seconds`)
+      yield* until(() => seen.length === 2)
+      const reason = "no keys: the key set holds no RS256 key"
+      // A token of an unknown key waits for the fetch that is under way.
+      equal(yield* says(tokenOf("other")), reason)
+      for (const token of [tokenOf("realm"), tokenOf("realm", undefined)]) equal(yield* says(token), reason)
+      equal(yield* ready, reason)
+      deepEqual(logged, [
+        "Info Keys of the realm in force: 1",
+        "Warn The realm publishes no RS256 key: no token can be accepted",
+      ])
+
+      realm.answer = publishing("realm")
+      yield* TestClock.adjust("1 seconds")
+      equal(yield* says(tokenOf("realm")), "accepted")
+      equal(logged.at(-1), "Info Keys of the realm in force: 1")
+    })
+
   effectTest("gives no verdict within the deadline when the realm never answers", function* () {
     const { says, seen } = yield* setUp(undefined, 3000)
     const verdict = yield* Effect.forkChild(says(tokenOf("realm")), { startImmediately: true })
@@ -145,16 +176,22 @@ describe("J40, J42 a published key set", () => {
     equal(yield* says(tokenOf("realm")), "no keys: oversized")
   })
 
-  effectTest("keeps working with known keys while the realm is away", function* () {
-    const { realm, says, seen, ready } = yield* setUp(publishing("realm"))
-    equal(yield* says(tokenOf("realm")), "accepted")
-    realm.answer = AWAY
-    yield* TestClock.adjust(`${REFRESH_S} seconds`)
-    yield* until(() => seen.length === 2)
-    equal(yield* says(tokenOf("realm", "realm", { jti: "never seen" })), "accepted")
-    equal(yield* ready, "ready")
-    equal(yield* says(tokenOf("other")), "signature")
-  })
+  for (const [title, answer, reason] of [
+    ["is away", AWAY, "status 503"],
+    ["answers with a page", { body: "<html>" }, "the answer is no key set"],
+    ["answers with JSON that is no key set", { body: '{"error":"later"}' }, "the answer is no key set"],
+  ] as const)
+    effectTest(`keeps working with known keys while the realm ${title}`, function* () {
+      const { realm, says, seen, ready, logged } = yield* setUp(publishing("realm"))
+      equal(yield* says(tokenOf("realm")), "accepted")
+      realm.answer = answer
+      yield* TestClock.adjust(`${REFRESH_S} seconds`)
+      yield* until(() => seen.length === 2)
+      equal(yield* says(tokenOf("realm", "realm", { jti: "never seen" })), "accepted")
+      equal(yield* ready, "ready")
+      equal(yield* says(tokenOf("other")), "signature")
+      equal(logged.at(-1), `Warn The realm's keys cannot be fetched: ${reason}. The known keys stay in force`)
+    })
 
   effectTest("a caller who gives up does not take along those who wait for the same fetch", function* () {
     const { realm, says, seen } = yield* setUp(publishing("realm"))

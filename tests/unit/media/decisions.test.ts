@@ -87,6 +87,7 @@ describe("classify()", () => {
 
   test("what leaves open whether the graph acted", () => {
     deepEqual([appliedBy("Blocked", 2207051), appliedBy("Blocked", undefined)], ["unknown", "no"])
+    deepEqual([appliedBy("ContainerGone", 2207008), appliedBy("ContainerGone", 2207006)], ["unknown", "no"])
     for (const kind of ["ServerTransient", "Protocol", "Unrecognised", "Network"] as const)
       equal(appliedBy(kind, undefined), "unknown")
     for (const kind of ["Throttled", "InvalidInput", "TokenInvalid", "NotReady", "ContainerGone"] as const)
@@ -169,8 +170,11 @@ describe("publishReaction() and decideReconcile()", () => {
     for (const kind of ["NotReady", "Throttled"] as const) equal(publishReaction(failure(kind), 1), "later")
     for (const kind of ["TokenInvalid", "Permission", "InvalidInput", "DailyQuota", "MediaRejected"] as const)
       equal(publishReaction(failure(kind), 1), "refused")
-    equal(publishReaction(failure("ContainerGone", { subcode: 2207008 }), 1), "later")
     equal(publishReaction(failure("ContainerGone", { subcode: 2207006 }), 1), "refused")
+  })
+
+  test("a temporary error of the publishing itself does not say that there is no post", () => {
+    for (const sends of [1, 2]) equal(publishReaction(failure("ContainerGone", { subcode: 2207008 }), sends), "look")
   })
 
   test("a container that is gone after a lost call may have been published by it", () => {

@@ -2,11 +2,12 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Clock, Effect, Exit, Fiber, Layer, Logger, Option } from "effect"
-import { createImage, createReel, createVideo } from "../../../application/media/containers.ts"
+import { createContainer } from "../../../application/media/containers.ts"
 import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { GRACE_MS } from "../../../domain/media/reconcile.ts"
 import { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import type { Fault, ModelAnswer } from "../../support/graph_model.ts"
 import { mediaTest, mediaTestWith } from "../../support/media_test.ts"
@@ -23,7 +24,10 @@ import {
 } from "../../support/media_world.ts"
 
 const post = (key: string, more: object = REEL) => publishPost({ key, accountId: ACCOUNT, post: more })
-const ready = Effect.map(createImage(ACCOUNT, IMAGE), ({ containerId }) => ({ accountId: ACCOUNT, containerId }))
+const ready = Effect.map(createContainer(ACCOUNT, { kind: "image", ...IMAGE }), ({ containerId }) => ({
+  accountId: ACCOUNT,
+  containerId,
+}))
 const publishFaults = (world: MediaWorld, ...faults: ReadonlyArray<Fault | undefined>): void => {
   const left = [...faults]
   world.model.setFault(({ operation }) => (operation === "publish" ? left.shift() : undefined))
@@ -59,6 +63,7 @@ describe("publish()", () => {
     ["503", answered(unavailable, true)],
     ["an answer cut off", answered({ status: 200, body: '{"id":"178' }, true)],
     ["60 a block that was none", answered(graphError(400, 4, 2207051), true)],
+    ["a temporary error of the publishing", answered(graphError(400, 24, 2207008), true)],
   ] as const) {
     mediaTest(`82 ${name}, and the post is there: success after one call`, function* (world) {
       const call = yield* ready
@@ -69,15 +74,23 @@ describe("publish()", () => {
     })
   }
 
-  mediaTest("83 a lost call is made once more, for the same container, after the whole grace", function* (world) {
-    const call = yield* ready
-    publishFaults(world, { kind: "lose-request" })
-    ok((yield* publish(call)).state === "published")
-    deepEqual(sends(world), [call.containerId, call.containerId])
-    const [first, second] = world.model.calls.filter(({ operation }) => operation === "publish")
-    ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 60_000)
-    equal(world.model.posts.length, 1)
-  })
+  for (const [name, fault] of [
+    ["lost", { kind: "lose-request" }],
+    ["answered with a temporary error of the publishing", answered(graphError(400, 24, 2207008))],
+  ] as const) {
+    mediaTest(
+      `83 a call that was ${name} is made once more, for the same container, after the whole grace`,
+      function* (world) {
+        const call = yield* ready
+        publishFaults(world, fault)
+        ok((yield* publish(call)).state === "published")
+        deepEqual(sends(world), [call.containerId, call.containerId])
+        const [first, second] = world.model.calls.filter(({ operation }) => operation === "publish")
+        ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= GRACE_MS)
+        equal(world.model.posts.length, 1)
+      },
+    )
+  }
 
   mediaTest("83 runs that are cut short add up: the grace goes on from one to the next", function* (world) {
     const call = yield* ready
@@ -151,14 +164,14 @@ describe("publish()", () => {
   })
 
   mediaTestWith({ processingMs: 3_600_000 }, "W9 what is still processing is a value, and no call", function* (world) {
-    const { containerId } = yield* createReel(ACCOUNT, { videoUrl: REEL.videoUrl })
+    const { containerId } = yield* createContainer(ACCOUNT, { kind: "reel", videoUrl: REEL.videoUrl })
     const result = yield* publish({ accountId: ACCOUNT, containerId }, { waiting: { budgetMs: 0 } })
     deepEqual(result, { state: "still-processing", containerId })
     equal(sends(world).length, 0)
   })
 
   mediaTestWith({ processingMs: 0 }, "87 a video alone is refused here; forced, by the platform", function* (world) {
-    const { containerId, warnings } = yield* createVideo(ACCOUNT, { videoUrl: REEL.videoUrl })
+    const { containerId, warnings } = yield* createContainer(ACCOUNT, { kind: "video", videoUrl: REEL.videoUrl })
     deepEqual(
       warnings.map(({ rule }) => rule),
       ["standalone-video"],

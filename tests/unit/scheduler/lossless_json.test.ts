@@ -1,7 +1,7 @@
 import { deepEqual, equal, throws } from "node:assert/strict"
 import { describe, test } from "node:test"
 import * as fc from "fast-check"
-import { parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
+import { isDeeperThan, parseLossless, stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 
 /** JSON values with integers of any size; written by hand so that nothing of the code under test takes part. */
 const { json } = fc.letrec<{ json: string }>((tie) => ({
@@ -42,17 +42,55 @@ describe("lossless JSON", () => {
     equal(parseLossless("1e300"), 1e300)
   })
 
-  test("is not misled by strings that look like integers, or like its own marks", () => {
+  test("is not misled by strings that look like integers, however they are written", () => {
     for (const text of [
       '{"a":"x:9007199254740993,"}',
       '["[9007199254740993]"]',
-      '["~portolan:integer:9007199254740993"]',
+      '["\\\\",9007199254740993,"\\":9007199254740993,\\\\"]',
     ])
       equal(stringifyLossless(parseLossless(text)), text)
-    deepEqual(parseLossless('{"a":"~portolan:integer:1","b":9007199254740993}'), {
-      a: "~portolan:integer:1",
-      b: 9007199254740993n,
+    // Of a mark that is known before the text, a string could be made with the mark's own first characters escaped.
+    const written = '["\\u007eportolan:integer:9007199254740993",9007199254740993]'
+    deepEqual(parseLossless(written), ["~portolan:integer:9007199254740993", 9007199254740993n])
+  })
+
+  const DEEP = 100_000
+  const nested = (open: string, inside: string, close: string): string =>
+    `${open.repeat(DEEP)}${inside}${close.repeat(DEEP)}`
+  for (const [what, text] of [
+    ["lists", nested("[", "9007199254740993", "]")],
+    ["objects", nested('{"a":', "9007199254740993", "}")],
+    ["lists around a string that looks like an integer", nested("[", '9007199254740993,":9007199254740993,"', "]")],
+  ] as const)
+    test(`reads ${DEEP} ${what}, and says that it does not write them`, () => {
+      let value = parseLossless(text)
+      for (let level = 0; level < DEEP; level++) value = Object.values(value as object)[0]
+      equal(value, 9007199254740993n)
+      throws(() => stringifyLossless(parseLossless(text)), TypeError)
     })
+
+  test("knows how deep a value is", () => {
+    const twoWide = { a: {} as Record<string, unknown>, b: [] }
+    twoWide.a["self"] = twoWide
+    deepEqual(
+      [isDeeperThan(2, [[]]), isDeeperThan(1, [[]]), isDeeperThan(1, [1, "a"]), isDeeperThan(0, null)],
+      [false, true, false, false],
+    )
+    equal(isDeeperThan(1000, twoWide), true)
+  })
+
+  test("takes time in proportion to the length", { timeout: 120_000 }, () => {
+    const size = 1_000_000
+    for (const text of [
+      "1".repeat(size),
+      `["${"1".repeat(size)}",9007199254740993]`,
+      `["${':9007199254740993,"'.slice(0, -1).repeat(size / 18)}"]`,
+      `["${'\\"'.repeat(size / 2)}:9007199254740993,"]`,
+      `["${"\\\\".repeat(size / 2)}",":9007199254740993,"]`,
+      `[9007199254740993${" ".repeat(size)}]`,
+      `[${"9007199254740993,".repeat(size / 17)}0]`,
+    ])
+      stringifyLossless(parseLossless(text))
   })
 
   test("puts nothing on the prototype", () => {

@@ -1,0 +1,87 @@
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
+import { type CommandGroup, command } from "../adapters/driving/cli/command.ts"
+import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
+import { mediaCommands } from "../adapters/driving/cli/media.ts"
+import { stackCommands } from "./stack_commands.ts"
+
+// What a command works with is loaded when it runs: help, and the other commands, cost nothing of it.
+
+const serve = command("serve", {
+  summary: "Serves the configured collections behind the realm's tokens",
+  config: {},
+  details: [
+    "Configured by environment variables; `portolan config` prints them.",
+    "Needs AUTH_PUBLIC_KEY or AUTH_JWKS_URL.",
+  ],
+  examples: ["serve"],
+  ongoing: true,
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./serve_command.ts")),
+      ({ serve }) => serve,
+    ),
+})
+
+const demo = command("demo", {
+  summary: "Serves the example collection with a realm made for this run",
+  config: {},
+  details: ["Not for production. Refused as soon as an AUTH_ variable is set."],
+  examples: ["demo"],
+  ongoing: true,
+  run: (_input, { terminal }) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./serve_command.ts")),
+      ({ demo }) => demo(terminal),
+    ),
+})
+
+const token = command("token", {
+  summary: "Requests an access token by client credentials and prints it",
+  config: {},
+  details: ["Needs IDP_URL, IDP_REALM, IDP_CLIENT_ID and IDP_CLIENT_SECRET."],
+  examples: ["token"],
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./token_command.ts")),
+      ({ requestToken }) => requestToken,
+    ),
+})
+
+const config = command("config", {
+  summary: "Prints the effective configuration, secrets masked",
+  config: {},
+  examples: ["config --json"],
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./config_command.ts")),
+      ({ showConfig }) => showConfig,
+    ),
+})
+
+const scheduler = Effect.promise(() => import("./scheduler_commands.ts"))
+const provide: SchedulerProviders = {
+  client: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.client(program)),
+  restarts: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.restarts(program)),
+}
+
+const media = Effect.flatMap(
+  Effect.promise(() => import("./media_command.ts")),
+  ({ tools }) => tools,
+)
+
+/** The whole command line (contract section 5). */
+export const portolan: CommandGroup<"portolan"> = Command.make("portolan").pipe(
+  Command.withDescription("Records, scheduler, media and gateway behind one set of ports"),
+  Command.withSubcommands([
+    serve,
+    demo,
+    token,
+    config,
+    jobCommands(provide),
+    allocationCommands(provide),
+    mediaCommands(media),
+    stackCommands,
+  ]),
+)
