@@ -1,4 +1,5 @@
 import { ConfigProvider, Data, Effect, Config as Environment, Option, Redacted } from "effect"
+import { closest } from "fastest-levenshtein"
 import { CLOCK_TOLERANCE_MAX_S } from "../domain/identity/token_rules.ts"
 import {
   flag,
@@ -67,9 +68,9 @@ export type Config = {
   readonly [name in VariableName]: (typeof VARIABLES)[name] extends Variable<infer A> ? A : never
 }
 
-/** One mistake in the environment. `rule` never repeats a value. */
+/** One mistake in the environment. `rule` never repeats a value. `variable` may be a name that the product does not know. */
 export interface Mistake {
-  readonly variable: VariableName
+  readonly variable: string
   readonly rule: string
 }
 
@@ -83,6 +84,9 @@ export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration
     return this.mistakes.map(({ variable, rule }) => `${variable} ${rule}`).join("\n")
   }
 }
+
+/** What a process gets from its environment: text by name. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined
 
@@ -124,6 +128,28 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
   return mistakes
 }
 
+/**
+ * Names that nobody but the product should set. A name of this kind that the table does not have is a typing mistake, and a
+ * rule that the user believes in, such as the only accepted issuer, would silently not hold. The other variables have names
+ * that any program may use (`HOST`, `LOG_...`, `OTEL_...`).
+ */
+const OWN_NAME_REGEXP = /^(?:(?:AUTH|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|STORE)/i
+
+/** The nearest name, of the same first word when there is one. */
+const nearest = (name: string): string => {
+  const upper = name.toUpperCase()
+  const related = NAMES.filter((each) => each.split("_")[0] === upper.split("_")[0])
+  return closest(upper, related.length > 0 ? related : NAMES)
+}
+
+const unknownVariables = (environment: EnvironmentVariables): ReadonlyArray<Mistake> =>
+  Object.entries(environment)
+    .filter(([name, value]) => OWN_NAME_REGEXP.test(name) && !(name in VARIABLES) && (value ?? "").trim() !== "")
+    .map(([variable]) => ({
+      variable,
+      rule: `is unknown; did you mean ${nearest(variable)}?`,
+    }))
+
 const readOne = (name: VariableName, provider: ConfigProvider.ConfigProvider): Parsed<unknown> => {
   // Missing and empty both mean the default.
   const raw = Effect.runSync(Environment.option(Environment.String(name)).parse(provider))
@@ -134,10 +160,11 @@ const readOne = (name: VariableName, provider: ConfigProvider.ConfigProvider): P
 /**
  * Reads the whole configuration, collecting every mistake rather than stopping at the first.
  *
- * @param provider where the variables come from; the process environment in production
- * @fails {InvalidConfiguration} naming each variable and the rule it breaks
+ * @param environment the variables by name; the process environment in production
+ * @fails {InvalidConfiguration} naming each variable and the rule it breaks, and each unknown one of the product's own kind
  */
-export const readConfig = (provider: ConfigProvider.ConfigProvider): Effect.Effect<Config, InvalidConfiguration> => {
+export const readConfig = (environment: EnvironmentVariables): Effect.Effect<Config, InvalidConfiguration> => {
+  const provider = ConfigProvider.fromEnv({ env: Object.fromEntries(Object.entries(environment).filter(isSet)) })
   const values: Partial<Record<VariableName, unknown>> = {}
   const mistakes: Array<Mistake> = []
   for (const name of NAMES) {
@@ -145,16 +172,23 @@ export const readConfig = (provider: ConfigProvider.ConfigProvider): Effect.Effe
     if ("rule" in parsed) mistakes.push({ variable: name, rule: parsed.rule })
     else values[name] = parsed.value
   }
+  mistakes.push(...unknownVariables(environment))
   if (mistakes.length > 0) return Effect.fail(new InvalidConfiguration({ mistakes }))
   const config = values as Config
   const across = crossMistakes(config)
   return across.length > 0 ? Effect.fail(new InvalidConfiguration({ mistakes: across })) : Effect.succeed(config)
 }
 
+/** Only the driver knows which connection strings it takes; it is loaded when there is one to judge. */
+const judgeMongoUrl = Effect.fnUntraced(function* ({ MONGODB_URL: url }: Config) {
+  if (url === undefined) return
+  const { mongoUrlMistake } = yield* Effect.promise(() => import("../adapters/driven/mongo_url.ts"))
+  const rule = yield* Effect.promise(() => mongoUrlMistake(Redacted.value(url)))
+  if (rule !== undefined) yield* new InvalidConfiguration({ mistakes: [{ variable: "MONGODB_URL", rule }] })
+})
+
 /** The configuration of this process. */
-export const readEnvironment = Effect.suspend(() =>
-  readConfig(ConfigProvider.fromEnv({ env: Object.fromEntries(Object.entries(process.env).filter(isSet)) })),
-)
+export const readEnvironment = Effect.suspend(() => readConfig(process.env)).pipe(Effect.tap(judgeMongoUrl))
 
 /** True when the variable is there and not empty. */
 export const isConfigured = (name: VariableName): boolean => (process.env[name] ?? "").trim() !== ""
@@ -162,11 +196,16 @@ export const isConfigured = (name: VariableName): boolean => (process.env[name] 
 /** The SQLite file that holds records and journals. */
 export const sqlitePath = (config: Config): string => config.SQLITE_PATH ?? `${config.PORTOLAN_HOME}/records.sqlite`
 
-/** The secrets among the values. The realm's keys are public; `portolan config` hides them for their length only. */
+/** The password of a connection string, as it is written there. */
+const PASSWORD = /:\/\/[^:@/]*:([^@]*)@/
+
+/** The secrets among the values, and the password in a connection string. The realm's keys are public. */
 export const configuredSecrets = (config: Partial<Config>): ReadonlyArray<string> =>
-  Object.entries(config).flatMap(([name, value]) =>
-    name !== "AUTH_PUBLIC_KEY" && Redacted.isRedacted(value) ? [String(Redacted.value(value))] : [],
-  )
+  Object.entries(config).flatMap(([name, value]) => {
+    if (name === "AUTH_PUBLIC_KEY" || !Redacted.isRedacted(value)) return []
+    const secret = String(Redacted.value(value))
+    return [secret, ...(PASSWORD.exec(secret)?.slice(1) ?? [])]
+  })
 
 /** The configuration as `portolan config` prints it: a secret that is set shows only that it is. */
 export const describeConfig = (config: Config): Readonly<Record<VariableName, string | number | boolean | null>> => {

@@ -1,6 +1,6 @@
 // The service and its record store against a real server that speaks the MongoDB protocol.
 import { afterAll, expect, test } from "bun:test"
-import { ConfigProvider, Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { MongoClient } from "mongodb"
 import * as mongoConnection from "../../adapters/driven/mongo_connection.ts"
 import * as mongoRecords from "../../adapters/driven/record_repository/mongo.ts"
@@ -140,11 +140,7 @@ realSuite(MONGODB, "the MongoDB connection pool", (server) => {
     )
 
   const layerOf = (environment: Readonly<Record<string, string>>) =>
-    Layer.unwrap(
-      Effect.map(readConfig(ConfigProvider.fromEnv({ env: environment })), (config) => storeLayer(config)).pipe(
-        Effect.orDie,
-      ),
-    )
+    Layer.unwrap(Effect.map(readConfig(environment), (config) => storeLayer(config)).pipe(Effect.orDie))
 
   test.each([
     ["3", 3],

@@ -1,17 +1,15 @@
 import { deepEqual, equal } from "node:assert/strict"
 import { describe, test } from "node:test"
-import { ConfigProvider, Effect } from "effect"
+import { Effect } from "effect"
 import { type Config, describeConfig, readConfig, sqlitePath, VARIABLES } from "../../../bootstrap/config.ts"
 
 type Environment = Readonly<Record<string, string>>
 
-const provider = (env: Environment) => ConfigProvider.fromEnv({ env: { ...env } })
-
-const read = (env: Environment): Config => Effect.runSync(readConfig(provider(env)))
+const read = (env: Environment): Config => Effect.runSync(readConfig(env))
 
 /** The mistakes, as the lines a user sees. */
 const mistakes = (env: Environment): ReadonlyArray<string> =>
-  Effect.runSync(Effect.flip(readConfig(provider(env)))).message.split("\n")
+  Effect.runSync(Effect.flip(readConfig(env))).message.split("\n")
 
 const NAMES = Object.keys(VARIABLES) as ReadonlyArray<keyof typeof VARIABLES>
 
@@ -100,4 +98,44 @@ describe("mistakes", () => {
     ],
   ] as const)
     test(`across variables: ${line}`, () => deepEqual(mistakes(env), [line]))
+})
+
+describe("unknown variables", () => {
+  for (const [name, meant] of [
+    ["AUTH_ISUER", "AUTH_ISSUER"],
+    ["AUTH_ISSUER_", "AUTH_ISSUER"],
+    ["auth_issuer", "AUTH_ISSUER"],
+    ["SCHEDULER_TOKN", "SCHEDULER_TOKEN"],
+    ["GRAPH_VERSION", "GRAPH_API_VERSION"],
+    ["IDP_CLIENTID", "IDP_CLIENT_ID"],
+    ["DB_MAX_OPEN_CONN", "DB_MAX_OPEN_CONNS"],
+    ["DB_MAX", "DB_MAX_OPEN_CONNS"],
+    ["MEDIA_ROLE", "MEDIA_ROLES"],
+    ["STORES", "STORE"],
+    ["COLLECTIONS_", "COLLECTIONS"],
+    ["SQLITE_FILE", "SQLITE_PATH"],
+    ["MONGODB_URI", "MONGODB_URL"],
+  ] as const)
+    test(`${name} is not taken for ${meant} in silence`, () => {
+      deepEqual(mistakes({ [name]: "SUBMITTED" }), [`${name} is unknown; did you mean ${meant}?`])
+    })
+
+  test("are told beside wrong values", () => {
+    deepEqual(
+      mistakes({ AUTH_ISUER: "x", PORT: "x" }).map((line) => line.split(" ")[0]),
+      ["PORT", "AUTH_ISUER"],
+    )
+  })
+
+  test("are nobody's mistake when they are empty, or when another program owns the name", () => {
+    const others = {
+      HOSTNAME: "h",
+      PORTS: "1",
+      LOG_DIR: "/l",
+      OTEL_SERVICE_NAME: "s",
+      TEST_MONGODB_URL: "m",
+      PATH: "/",
+    }
+    deepEqual(read({ AUTH_ISUER: " ", ...others }), read({}))
+  })
 })
