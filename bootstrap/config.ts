@@ -179,8 +179,16 @@ export const readConfig = (environment: EnvironmentVariables): Effect.Effect<Con
   return across.length > 0 ? Effect.fail(new InvalidConfiguration({ mistakes: across })) : Effect.succeed(config)
 }
 
+/** Only the driver knows which connection strings it takes; it is loaded when there is one to judge. */
+const judgeMongoUrl = Effect.fnUntraced(function* ({ MONGODB_URL: url }: Config) {
+  if (url === undefined) return
+  const { mongoUrlMistake } = yield* Effect.promise(() => import("../adapters/driven/mongo_url.ts"))
+  const rule = yield* Effect.promise(() => mongoUrlMistake(Redacted.value(url)))
+  if (rule !== undefined) yield* new InvalidConfiguration({ mistakes: [{ variable: "MONGODB_URL", rule }] })
+})
+
 /** The configuration of this process. */
-export const readEnvironment = Effect.suspend(() => readConfig(process.env))
+export const readEnvironment = Effect.suspend(() => readConfig(process.env)).pipe(Effect.tap(judgeMongoUrl))
 
 /** True when the variable is there and not empty. */
 export const isConfigured = (name: VariableName): boolean => (process.env[name] ?? "").trim() !== ""
@@ -188,11 +196,16 @@ export const isConfigured = (name: VariableName): boolean => (process.env[name] 
 /** The SQLite file that holds records and journals. */
 export const sqlitePath = (config: Config): string => config.SQLITE_PATH ?? `${config.PORTOLAN_HOME}/records.sqlite`
 
-/** The secrets among the values. The realm's keys are public; `portolan config` hides them for their length only. */
+/** The password of a connection string, as it is written there. */
+const PASSWORD = /:\/\/[^:@/]*:([^@]*)@/
+
+/** The secrets among the values, and the password in a connection string. The realm's keys are public. */
 export const configuredSecrets = (config: Partial<Config>): ReadonlyArray<string> =>
-  Object.entries(config).flatMap(([name, value]) =>
-    name !== "AUTH_PUBLIC_KEY" && Redacted.isRedacted(value) ? [String(Redacted.value(value))] : [],
-  )
+  Object.entries(config).flatMap(([name, value]) => {
+    if (name === "AUTH_PUBLIC_KEY" || !Redacted.isRedacted(value)) return []
+    const secret = String(Redacted.value(value))
+    return [secret, ...(PASSWORD.exec(secret)?.slice(1) ?? [])]
+  })
 
 /** The configuration as `portolan config` prints it: a secret that is set shows only that it is. */
 export const describeConfig = (config: Config): Readonly<Record<VariableName, string | number | boolean | null>> => {

@@ -70,7 +70,6 @@ export interface Log {
 }
 
 const LEVEL_OF = { INFO: "Info", WARN: "Warn", ERROR: "Error" } as const
-const LINES = { INFO: Effect.logInfo, WARN: Effect.logWarning, ERROR: Effect.logError } as const
 
 /**
  * Makes the log. Every line is masked: neither a configured secret nor what looks like one is in it.
@@ -96,7 +95,7 @@ export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT"> & Parti
   )
   const line: Log["line"] = (level, message, fields = {}) => {
     if (LogLevel.isGreaterThanOrEqualTo(LEVEL_OF[level], LEVELS[config.LOG_LEVEL]))
-      run(Effect.annotateLogs(LINES[level](message), fields))
+      run(Effect.annotateLogs(Effect.logWithLevel(LEVEL_OF[level])(message), fields))
   }
   return {
     line,

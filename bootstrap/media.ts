@@ -4,10 +4,7 @@ import { type CarouselResult, createCarouselFromItems } from "../application/med
 import {
   type CreatedContainer,
   containerStatus,
-  createCarousel,
-  createImage,
-  createReel,
-  createVideo,
+  createContainer,
   publishingLimit,
   requestAppToken,
 } from "../application/media/containers.ts"
@@ -210,11 +207,13 @@ export const createMedia = (options: MediaOptions): Media => {
     ...rest,
     ...(onLook === undefined ? {} : { onLook: (look: Look) => Effect.sync(() => onLook(look)) }),
   })
+  const create = <Input extends WithAccount<object>>(kind: MediaKind, input: Input) =>
+    run(on(input, (accountId, rest) => createContainer(accountId, { ...rest, kind })))
   return {
-    createImage: (image) => run(on(image, (accountId, rest) => createImage(accountId, rest))),
-    createVideo: (video) => run(on(video, (accountId, rest) => createVideo(accountId, rest))),
-    createReel: (reel) => run(on(reel, (accountId, rest) => createReel(accountId, rest))),
-    createCarousel: (carousel) => run(on(carousel, (accountId, rest) => createCarousel(accountId, rest))),
+    createImage: (image) => create("image", image),
+    createVideo: (video) => create("video", video),
+    createReel: (reel) => create("reel", reel),
+    createCarousel: (carousel) => create("carousel", carousel),
     createCarouselFromItems: (post, waiting) =>
       run(on(post, (accountId, rest) => createCarouselFromItems(accountId, rest, waitingOf(waiting)))),
     containerStatus: (containerId) => run(containerStatus(containerId)),

@@ -1,6 +1,6 @@
 // What of a text, a body or an address may be shown. The one masker of the product: errors, logs, journals and dry runs use it.
 import { encode as base64 } from "effect/encoding/Base64"
-import { encodePadded as base64Url } from "effect/encoding/Base64Url"
+import { encode as hex } from "effect/encoding/Hex"
 import { isObject } from "./json_object.ts"
 
 /** What stands where a secret was. */
@@ -8,6 +8,12 @@ export const MASK = "<redacted>"
 
 /** Fewest characters of a known secret. A shorter one would also be found in ordinary words. */
 const SECRET_LENGTH_MIN = 4
+
+/**
+ * Fewest characters of a piece of base64 that is looked for inside a longer one; a secret of 11 bytes has them wherever
+ * it stands. Case is not told apart, so that a shorter piece would also be found in ordinary words.
+ */
+const BASE64_PIECE_MIN = 12
 
 /**
  * Names whose value is a secret wherever it stands: in a query, a body, a header, an environment. Compared by their end,
@@ -72,19 +78,39 @@ const ENTITIES: Readonly<Record<string, ReadonlyArray<string>>> = {
   "|": ["&#124;"],
 }
 
-/** One character as it is, percent-encoded once or twice, as a blank of a form, or as an HTML entity. */
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** A character inside a JSON string. Some writers escape `/`, some what is beyond ASCII; any may be its UTF-16 numbers. */
+const jsonSpellingsOf = (character: string): ReadonlyArray<string> => {
+  const numbers = character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  return [inJson(character), numbers, ...(character === "/" ? ["\\/"] : [])]
+}
+
+/** One character as it is, percent-encoded once or twice, as a blank of a form, as an HTML entity, in JSON or in JSON in JSON. */
 const spellingsOf = (character: string): string => {
   const once = percent(character)
   const twice = once.replaceAll("%", "%25")
   const blank = character === " " ? ["+", "%2b"] : []
-  return `(?:${[character, once, twice, ...blank, ...(ENTITIES[character] ?? [])].map(literal).join("|")})`
+  const json = jsonSpellingsOf(character)
+  const all = [character, once, twice, ...blank, ...(ENTITIES[character] ?? []), ...json, ...json.map(inJson)]
+  return `(?:${[...new Set(all)].map(literal).join("|")})`
 }
 
-/** The text inside a JSON string. Some writers escape `/`, and some every character beyond ASCII. */
-const jsonSpellingsOf = (secret: string): ReadonlyArray<string> => {
-  const written = JSON.stringify(secret).slice(1, -1)
-  const ascii = written.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-  return [written, ascii, JSON.stringify(written).slice(1, -1)].flatMap((text) => [text, text.replaceAll("/", "\\/")])
+/** Base64 of either alphabet, in which `+` and `/` may be percent-encoded or escaped in turn. */
+const base64Pattern = (text: string): string =>
+  text.replace(/[+/]/g, (character) => `(?:-|_|${spellingsOf(character)})`)
+
+/** The secret in base64, alone and after one or two bytes more: as a part of `user:password`, or of a whole header. */
+const base64PatternsOf = (secret: string): ReadonlyArray<string> => {
+  const unpadded = (text: string) => base64(text).replace(/=+$/, "")
+  const pieces = [0, 1, 2].flatMap((before) => {
+    const text = unpadded("\0".repeat(before) + secret)
+    const bytes = Math.floor((text.length * 6) / 8)
+    // A character stands for six bits; those that hold bits of a neighbour are not known.
+    const piece = text.slice(Math.ceil((before * 8) / 6), Math.floor((bytes * 8) / 6))
+    return piece.length < BASE64_PIECE_MIN ? [] : [piece]
+  })
+  return [unpadded(secret), ...pieces].map(base64Pattern)
 }
 
 const decoded = (text: string): string => {
@@ -96,12 +122,11 @@ const decoded = (text: string): string => {
 }
 
 /** Everything that gives the secret away, as alternatives of one pattern. */
-const patternsOf = (secret: string): ReadonlyArray<string> => {
+const patternsOf = (secret: string): ReadonlyArray<string> =>
   // A lone surrogate can be encoded in no way, so it is only looked for as it stands.
-  if (!secret.isWellFormed()) return [literal(secret)]
-  const whole = [base64(secret), base64Url(secret)].map((text) => text.replace(/=+$/, ""))
-  return [[...secret].map(spellingsOf).join(""), ...[...jsonSpellingsOf(secret), ...whole].map(literal)]
-}
+  secret.isWellFormed()
+    ? [[...secret].map(spellingsOf).join(""), hex(secret), ...base64PatternsOf(secret)]
+    : [literal(secret)]
 
 const patternOf = (secrets: ReadonlyArray<string>): RegExp | undefined => {
   // A secret taken from an address is percent-encoded there; whoever read the address may show it decoded.
@@ -123,14 +148,19 @@ export interface SecretMask {
 
 /**
  * Makes a mask that knows these secrets in every usual spelling: plain, percent-encoded once or twice, as a form, JSON,
- * HTML or base64 writes them. It also masks what can be recognised: signed tokens, user and password of a URL, and the
- * values of secret names in queries, forms, JSON and headers.
+ * JSON in JSON or HTML writes them, as hexadecimal digits, and in base64, alone or inside of more. It also masks what can
+ * be recognised: signed tokens, user and password of a URL, and the values of secret names in queries, forms, JSON and
+ * headers.
  *
- * @param secrets values that must never be shown, without regard to case; ones below 4 characters are ignored
+ * @param secrets values that must never be shown, without regard to case. One below 4 characters is ignored, and one below
+ *   11 bytes is not found inside of more base64: both would be found in ordinary words
  */
 export const makeSecretMask = (secrets: ReadonlyArray<string>): SecretMask => {
-  const known = patternOf(secrets)
+  let pattern: { readonly of: RegExp | undefined } | undefined
   const text = (given: string): string => {
+    // Made when it is needed: most masks of a single exchange never are.
+    pattern ??= { of: patternOf(secrets) }
+    const known = pattern.of
     const unknown = known === undefined ? given : given.replace(known, MASK)
     return SUSPICIOUS.test(unknown)
       ? RECOGNISED.reduce((left, [pattern, shown]) => left.replace(pattern, shown), unknown)

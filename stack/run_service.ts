@@ -36,7 +36,8 @@ export const runService = async (
 ): Promise<void> => {
   const state = readState(process.argv[2] ?? "")
   if (state === undefined) throw new Error("the stack's state cannot be read")
-  const log = openLog()
+  const { control, userPassword, webClient, serviceClient } = state.secrets
+  const log = openLog([control, userPassword, webClient, serviceClient])
   const server = await start(state, log)
   log.write({ message: `${service} listens` })
   const stop = () => {

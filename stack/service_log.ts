@@ -12,8 +12,13 @@ export interface ServiceLog {
   readonly flush: () => void
 }
 
-/** Lines are written in batches: a write per request would cost more than the request. */
-export const openLog = (): ServiceLog => {
+/**
+ * Lines are written in batches: a write per request would cost more than the request.
+ *
+ * @param secrets what no line may show, beside what can be recognised
+ */
+export const openLog = (secrets: ReadonlyArray<string>): ServiceLog => {
+  const mask = makeSecretMask(secrets)
   let waiting: Array<string> = []
   const flush = () => {
     if (waiting.length === 0) return
@@ -25,7 +30,7 @@ export const openLog = (): ServiceLog => {
   process.on("exit", flush)
   return {
     write: (entry) => {
-      waiting.push(`${redact(JSON.stringify({ time: new Date().toISOString(), ...entry }))}\n`)
+      waiting.push(`${mask.text(JSON.stringify({ time: new Date().toISOString(), ...entry }))}\n`)
     },
     flush,
   }

@@ -2,10 +2,20 @@
 // set, Docker starts it once for all suites; without either its suites are skipped, or fail under REQUIRE_REAL=1.
 import { readFileSync } from "node:fs"
 import { Glob } from "bun"
-import { CHROMIUM, COMPOSE, type Environment, KEYCLOAK, MONGODB, NOMAD, withCommand } from "./support/real_servers.ts"
+import {
+  CHROMIUM,
+  COMPOSE,
+  type Environment,
+  KEYCLOAK,
+  MONGODB,
+  NGINX,
+  NOMAD,
+  OAUTH2_PROXY,
+  withCommand,
+} from "./support/real_servers.ts"
 import { runTests } from "./support/test_run.ts"
 
-const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM, COMPOSE]
+const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM, COMPOSE, NGINX, OAUTH2_PROXY]
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const asked = process.argv.slice(2).map((name) => name.toLowerCase())

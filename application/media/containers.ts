@@ -1,12 +1,5 @@
 import { Clock, Effect, Redacted } from "effect"
-import type {
-  CarouselContainer,
-  Container,
-  ImageContainer,
-  MediaKind,
-  ReelContainer,
-  VideoContainer,
-} from "../../domain/media/container.ts"
+import type { Container, MediaKind } from "../../domain/media/container.ts"
 import type { MediaIssue } from "../../domain/media/errors.ts"
 import { checkIds, checkSecret } from "../../domain/media/graph_address.ts"
 import { MediaGraphPort } from "../../domain/media/media_graph_port.ts"
@@ -45,22 +38,6 @@ export const createContainer = Effect.fn("createContainer")(function* (accountId
   const created: CreatedContainer = { containerId, kind: value.kind, createdAtMs, warnings }
   return created
 })
-
-/** Creates an image container. Fails as {@link createContainer}. */
-export const createImage = (accountId: string, image: Omit<ImageContainer, "kind">) =>
-  createContainer(accountId, { ...image, kind: "image" })
-
-/** Creates a video container, `media_type=VIDEO`: a carousel item. Fails as {@link createContainer}. */
-export const createVideo = (accountId: string, video: Omit<VideoContainer, "kind">) =>
-  createContainer(accountId, { ...video, kind: "video" })
-
-/** Creates a reel container. Fails as {@link createContainer}. */
-export const createReel = (accountId: string, reel: Omit<ReelContainer, "kind">) =>
-  createContainer(accountId, { ...reel, kind: "reel" })
-
-/** Creates a carousel container from containers that exist. Fails as {@link createContainer}. */
-export const createCarousel = (accountId: string, carousel: Omit<CarouselContainer, "kind">) =>
-  createContainer(accountId, { ...carousel, kind: "carousel" })
 
 /**
  * Reads a container's state once.

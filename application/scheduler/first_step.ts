@@ -3,6 +3,8 @@ import type { RestartError, SchedulerError } from "../../domain/scheduler/errors
 import type { Integer } from "../../domain/scheduler/job.ts"
 import type { RestartRecord } from "../../domain/scheduler/restart_journal.ts"
 import {
+  FIRST_STEP_TRIES,
+  isAtZero,
   mayHaveStopped,
   pauseAfter,
   RESTART_COUNTS,
@@ -27,15 +29,17 @@ export interface FirstStep {
   readonly left?: Pending
 }
 
-const AT_ZERO: Sight = { count: RESTART_COUNTS.stop }
+const AT_ZERO: Sight = { count: RESTART_COUNTS.stop, stopped: false }
 
 /** The scale to 0, from the intent in the journal to what came of it. */
 export const makeFirstStep = (parts: {
   readonly requests: RestartRequests
   readonly entries: Entries
   readonly rules: RestartRules
+  /** True when others may judge the entry: then the scale to 0 insists on the job's index, which they can change. */
+  readonly judgedByOthers: boolean
 }) => {
-  const { requests, entries, rules } = parts
+  const { requests, entries, rules, judgedByOthers } = parts
 
   const dueIn = (delayMs: number) => Effect.map(Clock.currentTimeMillis, (now) => now + delayMs)
 
@@ -60,30 +64,42 @@ export const makeFirstStep = (parts: {
   /** It may have taken effect, or still may. For the caller it has when the job is seen at 0; it is watched anyway. */
   const unclear = Effect.fnUntraced(function* (record: RestartRecord, error: SchedulerError) {
     const seen = yield* requests.look(record)
-    const isAtZero = "count" in seen && seen.count === RESTART_COUNTS.stop
-    const dueAt = yield* dueIn(isAtZero ? rules.delayMs : pauseAfter(1))
+    const stopped = isAtZero(seen)
+    const dueAt = yield* dueIn(stopped ? rules.delayMs : pauseAfter(1))
     const next: RestartRecord = { ...record, dueAt, lastError: error.message }
     const held = Exit.asVoid(yield* Effect.exit(entries.hold(next)))
-    const step: FirstStep = isAtZero
+    const step: FirstStep = stopped
       ? { answer: held, left: { record: next, seen } }
       : { answer: Exit.fail(error), left: { record: next } }
     return step
   })
 
+  const refused = Effect.fnUntraced(function* (record: RestartRecord, error: SchedulerError) {
+    yield* entries.forget(record)
+    const step: FirstStep = { answer: Exit.fail(error) }
+    return step
+  })
+
   /**
-   * Scales to 0.
+   * Scales to 0. The entry names the index before the request that insists on it is sent: whoever closes the entry while this
+   * process is stopped in between changes that index, and the request, whenever it comes, is refused. Then nothing was done,
+   * and the job is looked at again.
    *
    * @fails {StoreUnavailable} when the entry cannot be opened; then nothing was sent
    */
-  return Effect.fnUntraced(function* (record: RestartRecord) {
-    yield* entries.open(record)
-    const sent = yield* monotonicMs
-    const first = yield* Effect.result(requests.scaleTo(record, RESTART_COUNTS.stop))
-    const tookMs = (yield* monotonicMs) - sent
-    if (Result.isSuccess(first)) return yield* confirmed(record, first.success.jobModifyIndex, tookMs)
-    if (mayHaveStopped(first.failure)) return yield* unclear(record, first.failure)
-    yield* entries.forget(record)
-    const refused: FirstStep = { answer: Exit.fail(first.failure) }
-    return refused
+  return Effect.fnUntraced(function* (asked: RestartRecord) {
+    for (let tries = 1; ; tries++) {
+      const index = yield* Effect.result(judgedByOthers ? requests.indexOf(asked) : Effect.undefined)
+      if (Result.isFailure(index)) return yield* refused(asked, index.failure)
+      const record = index.success === undefined ? asked : { ...asked, guardIndex: index.success }
+      yield* entries.open(record)
+      const sent = yield* monotonicMs
+      const first = yield* Effect.result(requests.scaleTo(record, RESTART_COUNTS.stop, record.guardIndex))
+      const tookMs = (yield* monotonicMs) - sent
+      if (Result.isSuccess(first)) return yield* confirmed(asked, first.success.jobModifyIndex, tookMs)
+      if (first.failure._tag === "JobIndexConflict" && tries < FIRST_STEP_TRIES) continue
+      if (mayHaveStopped(first.failure)) return yield* unclear(record, first.failure)
+      return yield* refused(record, first.failure)
+    }
   })
 }

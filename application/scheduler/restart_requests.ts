@@ -1,11 +1,22 @@
 import { Effect } from "effect"
-import type { Integer } from "../../domain/scheduler/job.ts"
+import { type Integer, modifyIndexOf } from "../../domain/scheduler/job.ts"
 import type { RestartRecord } from "../../domain/scheduler/restart_journal.ts"
-import { type Sight, sightOf, sightOfFailure } from "../../domain/scheduler/restart_plan.ts"
+import { keepsIndexToItself, type Sight, sightOf, sightOfFailure } from "../../domain/scheduler/restart_plan.ts"
 import type { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
 
 /** What the steps of a restart ask the agent. */
 export const makeRestartRequests = (scheduler: SchedulerPort["Service"]) => ({
+  /**
+   * The job's modify index, or undefined when there is none to insist on. It comes from the definition: what the agent calls
+   * the modify index in a job's status changes with the state of its allocations.
+   */
+  indexOf: (record: RestartRecord) =>
+    scheduler.getDefinition(record).pipe(
+      // About an id that ends like a route the agent answers with something else, or with another job.
+      Effect.map(({ value }) => (value.ID === record.jobId ? modifyIndexOf(value) : undefined)),
+      Effect.catchIf(keepsIndexToItself, () => Effect.succeed(undefined)),
+    ),
+
   /**
    * Scales the restart's group.
    *

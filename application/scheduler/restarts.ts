@@ -75,7 +75,7 @@ const make = Effect.fnUntraced(function* (rules: RestartRules, grace: Duration.I
   const background = yield* makeBackground(grace)
   yield* Effect.addFinalizer(() => Deferred.succeed(ending, undefined))
 
-  const firstStep = makeFirstStep({ requests, entries, rules })
+  const firstStep = makeFirstStep({ requests, entries, rules, judgedByOthers: journal.shared })
   const secondStep = makeSecondStep({
     requests,
     entries,

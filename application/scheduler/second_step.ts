@@ -3,6 +3,7 @@ import type { SchedulerError } from "../../domain/scheduler/errors.ts"
 import type { RestartRecord } from "../../domain/scheduler/restart_journal.ts"
 import {
   afterFailure,
+  afterFence,
   afterLook,
   afterSuccess,
   type MoveAfterTry,
@@ -24,6 +25,9 @@ interface Turn extends Pending {
   /** True when the agent has just said that somebody changed the job since it was stopped. */
   readonly changed: boolean
 }
+
+/** The record once the job has left the index that the scale to 0 insists on: that one can only be refused from then on. */
+const unguarded = ({ guardIndex: _, ...record }: RestartRecord): RestartRecord => record
 
 /** What a turn came to. */
 interface Outcome {
@@ -60,7 +64,7 @@ export const makeSecondStep = (parts: {
     )
     if (Result.isSuccess(tried)) {
       yield* entries.settle(stuck)
-      return { record: starting, move: afterSuccess(settled) }
+      return { record: unguarded(starting), move: afterSuccess(settled) }
     }
     const { failure } = tried
     const waitedMs = (yield* monotonicMs) - began
@@ -70,14 +74,24 @@ export const makeSecondStep = (parts: {
     return { record: starting, move }
   })
 
+  /** Sees to it that a scale to 0 which was held up before it was sent can only be refused. Nothing is sent as above. */
+  const fence = Effect.fnUntraced(function* ({ record, began }: Turn, count: number) {
+    if (!(yield* entries.keep(record))) return undefined
+    const tried = yield* Effect.result(requests.scaleTo(record, count, record.guardIndex))
+    const move = afterFence(Result.isFailure(tried) ? tried.failure : undefined, (yield* monotonicMs) - began)
+    const outcome: Outcome = { record: move.move === "watch" ? unguarded(record) : record, move }
+    return outcome
+  })
+
   /** Looks, unless the job was seen a moment ago, decides, and tries when it has to be brought back. */
   const take = Effect.fnUntraced(function* (turn: Turn, settled: boolean) {
     const { record, changed } = turn
     // A process that was stopped meanwhile wakes with an old picture.
     const isFresh = (yield* monotonicMs) - turn.began < rules.delayMs + rules.leaseMs
     const seen = (isFresh ? turn.seen : undefined) ?? (yield* requests.look(record))
-    const move = afterLook(seen, { settled, changed })
+    const move = afterLook(seen, { settled, unfenced: record.guardIndex !== undefined, changed })
     if (move.move === "start") return yield* tryToStart(turn, settled)
+    if (move.move === "fence") return yield* fence(turn, move.count)
     const outcome: Outcome = { record, move }
     return outcome
   })

@@ -3,7 +3,7 @@ import { InvalidSchedulerArgument } from "./errors.ts"
 import { isDeeperThan, stringifyLossless } from "./lossless_json.ts"
 
 /** Deepest nesting of a definition; the definition itself is level 1. An agent's own nest to about 15. */
-export const DEPTH_MAX = 64
+const DEPTH_MAX = 64
 
 /** An integer of the scheduler: `bigint` when it is outside ±(2^53-1). */
 export type Integer = number | bigint
@@ -129,6 +129,10 @@ export const problemWithDefinition = (definition: JobDefinition): Problem => {
   if (!hasJsonForm(definition)) return broken("definition", "must have a JSON form")
   return problemWithId("jobId", definition.ID)
 }
+
+/** The job's modify index, when the definition tells one that a scaling may insist on: 0 insists on nothing. */
+export const modifyIndexOf = ({ JobModifyIndex: index }: JobDefinition): Integer | undefined =>
+  index !== undefined && (typeof index === "bigint" || Number.isSafeInteger(index)) && index > 0 ? index : undefined
 
 /** The group's wanted count, or `undefined` when the job has no such group. A count left out means 1, as for the agent. */
 export const groupCount = (definition: JobDefinition, group: string): number | undefined => {

@@ -34,6 +34,11 @@ export interface RestartRecord extends ClusterAt {
   readonly dueAt: number
   /** Tries to bring the job back so far. */
   readonly attempts: number
+  /**
+   * The job's modify index that the scale to 0 insists on; absent when it insists on none, and once it cannot come any more.
+   * Whoever closes the entry sees to it first that the job has left this index.
+   */
+  readonly guardIndex?: Integer
   /** The job's modify index after it was scaled to 0. */
   readonly stopIndex?: Integer
   /** What the latest failed try ended with. */

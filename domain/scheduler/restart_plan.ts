@@ -24,8 +24,9 @@ export interface RestartRules {
    */
   readonly leaseMs: number
   /**
-   * How long after its deadline a scale to 0 may still take effect, milliseconds. An agent that takes longer than the
-   * write deadline and this, less a lease, over a change may still leave a job at 0 after a crash.
+   * How long after its deadline a scale to 0 may still take effect, milliseconds. One that comes later is refused by the
+   * agent, unless it insists on no index: then, after a crash, an agent that takes longer than the write deadline and this,
+   * less a lease, over a change may still leave a job at 0.
    */
   readonly marginMs: number
 }
@@ -69,14 +70,31 @@ export const mayHaveStopped = (error: RestartError): boolean =>
 /** Texts of a server that lost its leadership after the first of a scaling's three writes (job, evaluation, event). */
 const HALF_DONE = /leadership lost|not the leader|raft|timed out|timeout|\bEOF\b|connection reset|broken pipe/i
 
-/** What a look at a job showed: its group's count, that there is no such job or group to bring back, or why nothing. */
-export type Sight = { readonly count: number } | { readonly gone: true } | { readonly unseen: SchedulerError }
+/** How often the first step is sent, when somebody changes the job each time between the look at its index and the sending. */
+export const FIRST_STEP_TRIES = 10
 
-/** What the status of a job says about one of its groups. A stopped job is gone: a count would not run it. */
+/**
+ * True when a failed question for the job's index says that there is none to insist on: the agent does not tell this token,
+ * or whoever answers does not know the question. Every other failure is one of the first step: nothing is sent after it.
+ */
+export const keepsIndexToItself = ({ _tag }: SchedulerError): boolean =>
+  _tag === "SchedulerDenied" || _tag === "SchedulerRefused" || _tag === "ForeignAnswer" || _tag === "UnreadableAnswer"
+
+/** What a look at a job showed: its group's count, that there is no such job or group, or why nothing. */
+export type Sight =
+  | { readonly count: number; readonly stopped: boolean }
+  | { readonly gone: true }
+  | { readonly unseen: SchedulerError }
+
+/** What the status of a job says about one of its groups. */
 export const sightOf = ({ stopped, groups }: ScaleStatus, group: string): Sight => {
   const found = groups[group]
-  return stopped || found === undefined ? { gone: true } : { count: found.desired }
+  return found === undefined ? { gone: true } : { count: found.desired, stopped }
 }
+
+/** True when the job runs at 0. A stopped job does not run at any count. */
+export const isAtZero = (sight: Sight): boolean =>
+  "count" in sight && !sight.stopped && sight.count === RESTART_COUNTS.stop
 
 /** What a failed look says: the agent's own word that the job is not there is an answer, all else is none. */
 export const sightOfFailure = (error: SchedulerError): Sight =>
@@ -86,13 +104,15 @@ export const sightOfFailure = (error: SchedulerError): Sight =>
  * What to do about a restart.
  *
  * - `start`: send the second step
+ * - `fence`: scale to the count that the job has. That changes its index and nothing else, so that the agent refuses a scale
+ *   to 0 which insists on the index before, however late it comes
  * - `compare`: look, and then decide: somebody changed the job since it was stopped
  * - `wait`: a later turn, the job may be at 0
  * - `watch`: a later turn, the job is not at 0 but a late scale to 0 may still come
  * - `over`: nothing is left to do
  * - `stuck`: another turn cannot help
  */
-export type Move = { readonly move: "start" } | MoveAfterTry
+export type Move = { readonly move: "start" } | { readonly move: "fence"; readonly count: number } | MoveAfterTry
 
 /** What to do about a restart once the second step was tried, or need not be. */
 export type MoveAfterTry =
@@ -104,14 +124,16 @@ const WATCH: MoveAfterTry = { move: "watch" }
 
 /** What is known when a move is decided. */
 interface Known {
-  /** True when no scale to 0 of this restart can take effect any more. */
+  /** True when no scale to 0 of this restart can take effect any more, unless its sender was stopped before he sent it. */
   readonly settled: boolean
+  /** True when one may come that insists on an index, and nobody has seen to it that the job left that index. */
+  readonly unfenced: boolean
   /** True when the agent said that the job was changed since it was stopped. */
   readonly changed: boolean
 }
 
 /** What to do after a look at the job. Who may not look sends the second step: it was asked for, and harms nobody twice. */
-export const afterLook = (sight: Sight, { settled, changed }: Known): Move => {
+export const afterLook = (sight: Sight, { settled, unfenced, changed }: Known): Move => {
   if ("gone" in sight) return settled ? { move: "over", how: "the job is gone" } : WATCH
   if ("unseen" in sight) {
     const { unseen: error } = sight
@@ -119,12 +141,26 @@ export const afterLook = (sight: Sight, { settled, changed }: Known): Move => {
     if (error._tag !== "SchedulerDenied") return { move: "stuck", error }
     return changed ? { move: "over", how: "somebody else changed the job since it was stopped" } : { move: "start" }
   }
-  if (sight.count === RESTART_COUNTS.stop) return { move: "start" }
+  if (isAtZero(sight)) return { move: "start" }
   if (!settled) return WATCH
+  if (unfenced) return { move: "fence", count: sight.count }
+  if (sight.stopped) return { move: "over", how: "the job is stopped" }
   return sight.count === RESTART_COUNTS.start
     ? { move: "over", how: "the job already runs" }
     : { move: "over", how: `somebody else scaled the job to ${sight.count}` }
 }
+
+/**
+ * What to do after a fence. It is up when it was done, and when the agent says that the job had another index already; the
+ * job is looked at once more all the same, as the late scale to 0 may have been the other change.
+ *
+ * @param error what it failed with, if it did
+ * @param waitedMs milliseconds since the second step was planned
+ */
+export const afterFence = (error: SchedulerError | undefined, waitedMs: number): MoveAfterTry =>
+  error === undefined || error._tag === "JobIndexConflict"
+    ? WATCH
+    : afterFailure(error, { settled: true, waitedMs, secondStep: "persistent" })
 
 /** What to do once the second step is done. */
 export const afterSuccess = (settled: boolean): MoveAfterTry =>

@@ -59,6 +59,7 @@ describe("portolan jobs", () => {
     agent.script(
       () => false,
       () => false,
+      () => false,
       reply(403, "Permission denied"),
     )
     const { code, stderr } = await portolan("jobs restart video/one")

@@ -5,7 +5,7 @@ import * as memoryJournal from "../../adapters/driven/restart_journal/memory.ts"
 import { Restarts, layer as restartsLayer } from "../../application/scheduler/restarts.ts"
 import { waitUntilRunning } from "../../application/scheduler/wait_until_running.ts"
 import type { SchedulerError } from "../../domain/scheduler/errors.ts"
-import { groupCount, type JobAt, type JobDefinition } from "../../domain/scheduler/job.ts"
+import { groupCount, type JobAt, type JobDefinition, modifyIndexOf } from "../../domain/scheduler/job.ts"
 import { RESTART_RULES } from "../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
 
@@ -136,6 +136,30 @@ export const schedulerContract = (name: string, start: () => Promise<SchedulerHa
         expect(stale._tag).toBe("JobIndexConflict")
         yield* scheduler.deleteJob({ ...at, purge: true })
       }),
+    )
+
+    promise(
+      "a scale to the count it has changes the job's index: what insists on the one before is refused",
+      (parts, scheduler) =>
+        Effect.gen(function* () {
+          const at = yield* running(parts)
+          const to = { ...at, group: GROUP }
+          const look = Effect.map(scheduler.getDefinition(at), ({ value }) => ({
+            index: modifyIndexOf(value) ?? 0,
+            state: [groupCount(value, GROUP), value.Stop],
+          }))
+          for (const stopped of [false, true]) {
+            if (stopped) yield* scheduler.deleteJob({ ...at, purge: false })
+            const before = yield* look
+            yield* patiently(scheduler.scaleJob({ ...to, count: 1, ifIndex: before.index }))
+            const late = yield* Effect.flip(patiently(scheduler.scaleJob({ ...to, count: 0, ifIndex: before.index })))
+            expect(late).toMatchObject({ _tag: "JobIndexConflict", applied: "no" })
+            const after = yield* look
+            expect(after.state).toEqual([1, stopped])
+            expect(after.index).toBeGreaterThan(Number(before.index))
+          }
+          yield* scheduler.deleteJob({ ...at, purge: true })
+        }),
     )
 
     promise("refusals have their class, and arguments that could never be sent are not", (parts, scheduler) =>

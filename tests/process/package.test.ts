@@ -74,6 +74,15 @@ describe("the packed library", () => {
     })
   })
 
+  test("the Docker engine finds its Lua in it", () => {
+    const module = join(folder, "node_modules/portolan/dist/stack/docker/guard.js")
+    const script = `import { guardPlugin } from ${JSON.stringify(module)}
+const { config } = guardPlugin({ socket: "/s", answerMs: 1, publicUrl: "http://h" })
+process.stdout.write(Object.values(config).map(([text]) => text.includes("return function()")).join())`
+    writeFileSync(join(folder, "guard.mjs"), script)
+    expect(run([process.execPath, "guard.mjs"], folder)).toMatchObject({ exitCode: 0, stdout: "true,true,true" })
+  })
+
   for (const [runtime, command, faces] of [
     ["Deno", ["deno@2.9.6", "run", "-A", "--node-modules-dir=manual"], Object.keys(FACES)],
     // The face that serves HTTP needs Bun or Deno.

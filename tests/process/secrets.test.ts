@@ -1,9 +1,10 @@
 // A service with a secret in every variable that may hold one, driven through everything that goes wrong; then all it wrote
 // and all it answered is searched.
 import { afterAll, describe, expect, test } from "bun:test"
-import { writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { MASK } from "../../domain/secret_mask.ts"
 import { openConnection } from "../support/raw_http.ts"
 import {
   callerHeaders,
@@ -12,6 +13,7 @@ import {
   runProcess,
   serveEnvironment,
   startProcess,
+  stop,
 } from "../support/service_process.ts"
 import { KEYS, tokenKit } from "../support/tokens.ts"
 
@@ -82,6 +84,144 @@ const mistakes = (): ReadonlyArray<readonly [path: string, init: RequestInit]> =
 
 const expectSilent = (texts: ReadonlyArray<string>, needles: ReadonlyArray<string>) =>
   expect(shownAnywhere(texts, needles)).toEqual([])
+
+/** Every spelling in which a careless server may repeat what it was told. */
+const spellings = (secret: string): ReadonlyArray<string> => {
+  const encoded = encodeURIComponent(secret)
+  const base64 = Buffer.from(secret).toString("base64")
+  return [
+    secret,
+    encoded,
+    encoded.replace(/%../g, (code) => code.toLowerCase()),
+    encodeURIComponent(encoded),
+    new URLSearchParams({ a: secret }).toString().slice(2),
+    JSON.stringify(secret).slice(1, -1),
+    JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+    secret.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    Buffer.from(secret).toString("hex"),
+    Buffer.from(secret).toString("hex").toUpperCase(),
+    base64.replace(/=+$/, ""),
+    encodeURIComponent(base64),
+    Buffer.from(secret).toString("base64url"),
+  ]
+}
+
+/** As a part of what a `Basic` header holds, for each way in which base64 may cut it. */
+const inBasic = (secret: string): ReadonlyArray<string> =>
+  ["me", "you", "user"].map((name) => Buffer.from(`${name}:${secret}`).toString("base64"))
+
+/** Holds a character of every kind that some spelling writes in its own way. */
+const secretOf = (name: string): string => `S3cret "${name}" a/b\\c+d&e<f>=%41|x`
+
+/** An agent, a graph and an identity provider that repeat what they were told in every spelling, and a collector. */
+const startTattler = () => {
+  const collected: Array<string> = []
+  const told = new Set<string>()
+  const tattle = (secret: string) => {
+    told.add(secret)
+    return [...spellings(secret), ...inBasic(secret)].join(" ; ")
+  }
+  const server = Bun.serve({
+    port: 0,
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url)
+      const body = await request.text()
+      if (pathname.startsWith("/otlp")) {
+        collected.push(body)
+        return Response.json({})
+      }
+      const token = request.headers.get("x-scheduler-token")
+      // A refusal's text, and an answer that is no answer, both of which are shown.
+      if (token !== null) return new Response(tattle(token), { status: request.method === "GET" ? 200 : 400 })
+      const parameters = new URLSearchParams(search === "" ? body : search)
+      const secret = parameters.get("access_token") ?? parameters.get("client_secret") ?? ""
+      const message = tattle(secret)
+      return Response.json(
+        { error: { message, code: 100, error_user_msg: message, fbtrace_id: secret }, error_description: message },
+        { status: 400 },
+      )
+    },
+  })
+  return { url: server.url.origin, collected, told, stop: () => server.stop(true) }
+}
+
+describe("what another system says of our secrets", () => {
+  test.concurrent("is in no answer, log line, span and journal, in whatever spelling it is said", async () => {
+    const tattler = startTattler()
+    const secrets = {
+      SCHEDULER_TOKEN: secretOf("scheduler"),
+      GRAPH_ACCESS_TOKEN: secretOf("graph"),
+      GRAPH_APP_SECRET: secretOf("app"),
+      IDP_CLIENT_SECRET: secretOf("client"),
+    }
+    const environment = {
+      ...secrets,
+      SCHEDULER_URL: tattler.url,
+      SCHEDULER_LOG_LEVEL: "debug",
+      GRAPH_URL: tattler.url,
+      GRAPH_API_VERSION: "v25.0",
+      GRAPH_ACCOUNT_ID: "1",
+      GRAPH_APP_ID: "2",
+      IDP_URL: tattler.url,
+      IDP_REALM: "demo",
+      IDP_CLIENT_ID: "portolan",
+      LOG_LEVEL: "debug",
+      LOG_FORMAT: "json",
+    }
+    const home = newHome()
+    const kit = tokenKit(Math.floor(Date.now() / 1000))
+    const service = startProcess(["serve"], {
+      ...serveEnvironment(),
+      ...environment,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${tattler.url}/otlp`,
+      PORTOLAN_HOME: home,
+    })
+    const url = await service.url()
+    const headers = {
+      authorization: `Bearer ${kit.access({ realm_access: { roles: ["operator", "publisher"] } })}`,
+      "content-type": "application/json",
+    }
+    const image = { kind: "image", imageUrl: "https://cdn.example.com/a.jpg" }
+    const answers: Array<string> = []
+    for (const [method, path, body] of [
+      ["GET", "/scheduler/jobs/x"],
+      ["POST", "/scheduler/jobs", { ID: "x", Name: "x" }],
+      ["POST", "/scheduler/jobs/x/scale", { count: 1 }],
+      ["POST", "/scheduler/jobs/x/restart"],
+      ["GET", "/scheduler/restarts"],
+      ["POST", "/media/containers", image],
+      ["GET", "/media/containers/1"],
+      ["POST", "/media/containers/1/publish", {}],
+      ["POST", "/media/posts", { key: "k", ...image }],
+      ["GET", "/media/limit"],
+    ] as const) {
+      const answer = await fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+      answers.push(`${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`)
+    }
+    const commands = await Promise.all([
+      runProcess(["token", "--json"], environment),
+      runProcess(["media", "app-token", "--json"], environment),
+    ])
+    expect(await stop(service)).toBe(0)
+    const files = readdirSync(home).map((name) => readFileSync(join(home, name), "latin1"))
+    await tattler.stop()
+
+    expect(tattler.told).toEqual(new Set(Object.values(secrets)))
+    expect(commands.map(({ code }) => code)).toEqual([1, 1])
+    expect(answers.join()).toContain(MASK)
+    expect(service.stderr()).toContain(MASK)
+    expect(tattler.collected.join()).toContain("/scheduler/jobs/:id")
+    const written = [service.stdout(), service.stderr(), ...commands.flatMap(({ stdout, stderr }) => [stdout, stderr])]
+    expectSilent(
+      [...answers, ...written, ...tattler.collected, ...files],
+      Object.values(secrets).flatMap((secret) => [
+        ...spellings(secret),
+        // Without the characters that hold bits of the name, or the end of the text.
+        ...inBasic(secret).map((text) => text.slice(8, -4)),
+      ]),
+    )
+  })
+})
 
 describe("secrets, submitted values and driver texts", () => {
   test.concurrent("are in nothing that a running service writes or answers", async () => {

@@ -91,16 +91,24 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
     })
 
   /** A process that restarts some of the jobs, and what it printed. */
-  const spawnRestarter = async (journal: string, ids: ReadonlyArray<string>) => {
+  const spawnRestarter = (journal: string, ids: ReadonlyArray<string>, ...options: ReadonlyArray<string>) => {
     const rules = [RULES.delayMs, RULES.leaseMs, WRITE_TIMEOUT_MS, RULES.marginMs].map(String)
-    const child = Bun.spawn(
-      [process.execPath, "tests/support/restarter.process.ts", proxy.url, join(folder, journal), ...rules, ...ids],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    )
+    const program = [...options, "tests/support/restarter.process.ts"]
+    const child = Bun.spawn([process.execPath, ...program, proxy.url, join(folder, journal), ...rules, ...ids], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, STOP_BEFORE: String(ids.length) },
+    })
     children.push(child)
-    const output = new Response(child.stdout).text()
+    return { child, output: new Response(child.stdout).text() }
+  }
+  /** The same, once its scalings to 0 are on their way. */
+  const spawnSending = async (journal: string, ids: ReadonlyArray<string>) => {
+    const restarter = spawnRestarter(journal, ids)
+    await sent(ids)
+    return restarter
+  }
+  const sent = async (ids: ReadonlyArray<string>): Promise<void> => {
     while (ids.some((id) => proxy.seen("POST", id) === 0)) await Bun.sleep(5)
-    return { child, output }
   }
   /** The jobs, a few for each process. */
   const shares = (ids: ReadonlyArray<string>) =>
@@ -129,7 +137,7 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
     for (const id of ids) proxy.treat("POST", id, { delayMs: SLOW_MS })
     await using next = client("killed.sqlite")
     const killed = shares(ids).map(async (share, index) => {
-      const { child } = await spawnRestarter("killed.sqlite", share)
+      const { child } = await spawnSending("killed.sqlite", share)
       await Bun.sleep((index * SLOW_MS) / PROCESSES)
       child.kill("SIGKILL")
       await child.exited
@@ -146,7 +154,7 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
     for (const id of ids) proxy.treat("POST", id, { delayMs: SLOW_MS })
     await using next = client("stopped.sqlite")
     const stopped = shares(ids).map(async (share, index) => {
-      const { child, output } = await spawnRestarter("stopped.sqlite", share)
+      const { child, output } = await spawnSending("stopped.sqlite", share)
       child.kill("SIGSTOP")
       // From right after the lease to long after the other has closed the entries.
       await Bun.sleep(RULES.leaseMs + 1000 + index * 4000)
@@ -167,6 +175,48 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
     for (const { child } of await woken) child.kill("SIGKILL")
     const answers = (await Promise.all((await woken).map(({ output }) => output))).join("")
     expect(answers.match(/^\S+ (accepted|SCHEDULER_[A-Z_]+)$/gm)).toHaveLength(TIMES)
+  })
+
+  /** Twenty restarts whose processes stop between the entry in the journal and the scale to 0, until all entries are closed. */
+  const stoppedBeforeSending = async (journal: string) => {
+    const ids = await newJobs()
+    // It asks the agent itself: what the proxy sees comes from the stopped processes.
+    const next = client(journal, { baseUrl: agentUrl })
+    const stopped = shares(ids).map((share) =>
+      spawnRestarter(journal, share, "--preload", "./tests/support/stop_before_scaling.process.ts"),
+    )
+    while ((await next.unfinishedRestarts()).length < TIMES) await Bun.sleep(20)
+    await untilOver(next, ids)
+    expect(ids.filter((id) => proxy.seen("POST", id) > 0)).toEqual([])
+    return { ids, next, stopped }
+  }
+
+  test("the owner is stopped before it sends the scale to 0, and killed as it wakes", async () => {
+    const { ids, next, stopped } = await stoppedBeforeSending("fenced.sqlite")
+    for (const id of ids) proxy.treat("POST", id, { delayMs: 1000 })
+    for (const { child } of stopped) child.kill("SIGCONT")
+    await sent(ids)
+    for (const { child } of stopped) child.kill("SIGKILL")
+    // Every late scale to 0 has reached the agent by then.
+    await Bun.sleep(3000)
+    // A process that had the time to hear of its deadline opened its entry again before it was killed.
+    await untilOver(next, ids)
+    expect(await countsOf(ids)).toEqual([1])
+    await next.close()
+  })
+
+  test("the owner is stopped before it sends the scale to 0, and goes on", async () => {
+    const { ids, next, stopped } = await stoppedBeforeSending("resumed.sqlite")
+    for (const { child } of stopped) child.kill("SIGCONT")
+    await sent(ids)
+    // Its deadline passed while it was stopped: it watches what became of the scale to 0, which is not sent again.
+    await Bun.sleep(2000)
+    await untilOver(next, ids)
+    expect(await countsOf(ids)).toEqual([1])
+    for (const { child } of stopped) child.kill("SIGKILL")
+    const answers = (await Promise.all(stopped.map(({ output }) => output))).join("")
+    expect(answers.match(/^\S+ (accepted|SCHEDULER_[A-Z_]+)$/gm)).toHaveLength(TIMES)
+    await next.close()
   })
 
   test("D2: a proxy answers the scale to 0 with a 404 of its own", async () => {
@@ -219,7 +269,7 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
   test("D5: what was left under one name of the agent is resumed under another", async () => {
     const ids = await newJobs()
     for (const id of ids) proxy.treat("POST", id, {}, { delayMs: 600_000 })
-    const { child } = await spawnRestarter("names.sqlite", ids)
+    const { child } = await spawnSending("names.sqlite", ids)
     while ((await countsOf(ids)).some((count) => count !== 0)) await Bun.sleep(20)
     child.kill("SIGKILL")
     await child.exited

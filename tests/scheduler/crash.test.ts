@@ -69,9 +69,14 @@ const recordsIn = (path: string): Promise<ReadonlyArray<RestartRecord>> =>
   )
 
 /** What the agent may have seen when the process was killed with this journal, and what the next start adds. */
-const explained = (isListed: boolean, before: ReadonlyArray<number>): ReadonlyArray<number> =>
-  // Not listed: it never began, or it was over. At 0 the job needs its second step; a scale to 1 is found done.
-  isListed && before.at(-1) === 0 ? [...before, 1] : before
+const explained = (isListed: boolean, before: ReadonlyArray<number>): ReadonlyArray<number> => {
+  // Not listed: it never began, or it was over.
+  if (!isListed) return before
+  // A scale to 0 that never came is ruled out by a scale to the count that the job has.
+  if (before.length === 0) return [1]
+  // At 0 the job needs its second step; a scale to 1 is found done.
+  return before.at(-1) === 0 ? [...before, 1] : before
+}
 
 describe("kill -9", () => {
   test("at fifty moments: after the next start the job is at 1, and the agent saw what the journal explains", async () => {

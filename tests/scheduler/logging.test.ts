@@ -75,6 +75,8 @@ describe("logging", () => {
       ["POST", 403],
       // Which cluster the restart is for.
       ["GET", 200],
+      // The index that its scale to 0 insists on.
+      ["GET", 200],
       ["POST", 200],
       ["POST", 200],
     ])

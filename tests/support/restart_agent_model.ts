@@ -2,11 +2,14 @@
 // One job, on virtual time.
 import { Deferred, Effect } from "effect"
 import * as errors from "../../domain/scheduler/errors.ts"
-import type { JobReceipt, ScaleStatus } from "../../domain/scheduler/job.ts"
-import type { JobScaling } from "../../domain/scheduler/scheduler_port.ts"
+import type { JobDefinition, JobReceipt, ScaleStatus } from "../../domain/scheduler/job.ts"
+import type { JobScaling, Snapshot } from "../../domain/scheduler/scheduler_port.ts"
 
 /** Deadlines of the client, milliseconds: those of the adapter over HTTP. */
 export const DEADLINE_MS = { read: 10_000, write: 45_000 }
+
+/** The job. */
+export const JOB = { jobId: "web", region: "" } as const
 
 /** The group that restarts scale. */
 export const GROUP = "restreamer"
@@ -65,18 +68,25 @@ const failureOf = (operation: errors.Operation, { end }: Fate): errors.Scheduler
 export const makeAgentModel = (count: number, fates: ReadonlyArray<Fate>) => {
   const job = { there: true, stopped: false, count, index: 1, changedBy: "operator" as "operator" | "restart" }
   const left = [...fates]
+  let standing = ORDINARY
   let underWay = 0
+  let keptToItself = false
+  let refusedZeros = 0
 
   const notFound = (operation: errors.Operation) =>
     new errors.SchedulerNotFound({ ...where(operation), applied: "no", status: 404, body: "job not found" })
 
   const scale = (to: JobScaling): Effect.Effect<JobReceipt, errors.SchedulerError> => {
     if (!job.there) return Effect.fail(notFound("scaleJob"))
-    if (to.ifIndex !== undefined && to.ifIndex !== job.index)
+    if (to.ifIndex !== undefined && to.ifIndex !== job.index) {
+      if (to.count === 0) refusedZeros += 1
       return Effect.fail(
         new errors.JobIndexConflict({ ...where("scaleJob"), applied: "no", status: 500, body: "conflicting" }),
       )
-    Object.assign(job, { count: to.count, index: job.index + 1, changedBy: "restart" })
+    }
+    // Who scales to the count that the job has changes its index alone.
+    const changedBy = to.count > 0 && to.count === job.count ? job.changedBy : "restart"
+    Object.assign(job, { count: to.count, index: job.index + 1, changedBy })
     return Effect.succeed({ jobModifyIndex: job.index })
   }
 
@@ -85,15 +95,22 @@ export const makeAgentModel = (count: number, fates: ReadonlyArray<Fate>) => {
       ? Effect.succeed({ stopped: job.stopped, groups: { [GROUP]: { desired: job.count, running: job.count } } })
       : Effect.fail(notFound("scaleStatus"))
 
+  const definition = (): Effect.Effect<Snapshot<JobDefinition>, errors.SchedulerError> =>
+    job.there
+      ? Effect.succeed({ value: { ID: JOB.jobId, Name: JOB.jobId, JobModifyIndex: job.index } })
+      : Effect.fail(notFound("getDefinition"))
+
   /** A request, from its sending on the agent's and the network's business: its caller may die or give up. */
   const request = Effect.fnUntraced(function* <A>(
     operation: errors.Operation,
     deadlineMs: number,
     act: () => Effect.Effect<A, errors.SchedulerError>,
   ) {
-    const fate = left.shift() ?? ORDINARY
+    const fate = left.shift() ?? (operation === "scaleJob" ? standing : ORDINARY)
     const answer = yield* Deferred.make<A, errors.SchedulerError>()
     const failure = failureOf(operation, fate)
+    if (operation === "getDefinition" && (failure?._tag === "SchedulerDenied" || failure?._tag === "ForeignAnswer"))
+      keptToItself = true
     const acts = fate.end === "answered" || fate.end === "done, answer lost" || fate.end === "done, foreign 404"
     underWay += 1
     yield* Effect.gen(function* () {
@@ -115,8 +132,17 @@ export const makeAgentModel = (count: number, fates: ReadonlyArray<Fate>) => {
     isBusy: () => underWay > 0,
     /** The next request meets this fate. */
     meet: (fate: Fate): void => void left.unshift(fate),
+    /** Every later scaling ends like this. */
+    scalingsEnd: (end: Fate["end"]): void => {
+      standing = { ...ORDINARY, end }
+    },
     scaleJob: (to: JobScaling) => request("scaleJob", DEADLINE_MS.write, () => scale(to)),
     scaleStatus: request("scaleStatus", DEADLINE_MS.read, status),
+    getDefinition: request("getDefinition", DEADLINE_MS.read, definition),
+    /** Scalings to 0 that insisted on an index which the job had left. */
+    refusedZeros: () => refusedZeros,
+    /** True once it did not tell somebody the job's modify index who might not know it. */
+    keptIndexToItself: () => keptToItself,
     change: (change: Change): void => {
       Object.assign(job, { index: job.index + 1, changedBy: "operator" })
       if (change === "purge") job.there = false

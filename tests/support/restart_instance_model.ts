@@ -5,15 +5,15 @@ import { Restarts, layer as restartsLayer } from "../../application/scheduler/re
 import type { RestartError } from "../../domain/scheduler/errors.ts"
 import { RestartJournal } from "../../domain/scheduler/restart_journal.ts"
 import type { RestartRules } from "../../domain/scheduler/restart_plan.ts"
-import { SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
-import { type AgentModel, DEADLINE_MS, GROUP } from "./restart_agent_model.ts"
-
-const JOB = { jobId: "web", region: "" }
+import { type JobScaling, SchedulerPort } from "../../domain/scheduler/scheduler_port.ts"
+import { type AgentModel, DEADLINE_MS, GROUP, JOB } from "./restart_agent_model.ts"
 
 /** One machine, on which one instance runs at a time. */
 export interface Machine {
   /** How far its wall clock is ahead, milliseconds. */
   aheadMs: number
+  /** True once a scale to 0 that insists on nothing left later than a lease after it was decided on. */
+  sentLate?: boolean
 }
 
 /** A running instance. */
@@ -22,13 +22,17 @@ export interface Instance {
   /** At once: what it had sent is sent, nothing else happens any more. */
   readonly kill: Effect.Effect<void>
   /** As SIGSTOP and SIGCONT do. */
-  readonly stop: Effect.Effect<void>
-  readonly goOn: Effect.Effect<void>
-  readonly isStopped: () => boolean
+  readonly stop: Effect.Effect<unknown>
+  readonly goOn: Effect.Effect<unknown>
+  /** Wakes and is killed: what was just about to leave leaves, and nothing comes back. */
+  readonly dieAtWake: Effect.Effect<unknown>
 }
 
 /** How long it takes to open an entry. */
 const OPENING_MS = 10
+
+/** How long the process takes from one step of a restart to the next: long enough for a stop to fall into it. */
+const THINKING_MS = 2
 
 const unused = Effect.die("not part of the model")
 
@@ -40,7 +44,6 @@ export const startInstance = Effect.fnUntraced(function* (
   rules: RestartRules,
 ) {
   let killed = false
-  let stopped = false
   const awake = yield* Latch.make(true)
   const alive = Effect.suspend(() => (killed ? Effect.never : awake.await))
   /** What leaves the process or comes back to it does so while the process runs. */
@@ -49,15 +52,26 @@ export const startInstance = Effect.fnUntraced(function* (
       Effect.andThen(Effect.exit(call)),
       Effect.flatMap((exit) => Effect.andThen(alive, exit)),
     )
+  const scaleJob = Effect.fnUntraced(function* (to: JobScaling) {
+    const decided = yield* Clock.monotonicTimeNanos
+    yield* Effect.sleep(THINKING_MS)
+    return yield* runs(
+      Effect.flatMap(Clock.monotonicTimeNanos, (now) => {
+        const isLate = Number(now - decided) / 1_000_000 >= rules.leaseMs
+        if (isLate && to.count === 0 && to.ifIndex === undefined) machine.sentLate = true
+        return agent.scaleJob(to)
+      }),
+    )
+  })
 
   const scheduler = SchedulerPort.of({
     endpoint: "model:",
     scaleGroup: GROUP,
     writeTimeoutMs: DEADLINE_MS.write,
-    scaleJob: (to) => runs(agent.scaleJob(to)),
+    scaleJob,
     scaleStatus: () => runs(agent.scaleStatus),
     clusterKeys: Effect.succeed([]),
-    getDefinition: () => unused,
+    getDefinition: () => runs(agent.getDefinition),
     runJob: () => unused,
     planJob: () => unused,
     deleteJob: () => unused,
@@ -68,7 +82,7 @@ export const startInstance = Effect.fnUntraced(function* (
   const ownJournal = RestartJournal.of({
     shared: true,
     // Long enough for a stop to fall into it.
-    open: (record, lease) => runs(Effect.delay(journal.open(record, lease), OPENING_MS)),
+    open: (record, lease) => Effect.delay(runs(Effect.delay(journal.open(record, lease), OPENING_MS)), THINKING_MS),
     update: (record, lease) => runs(journal.update(record, lease)),
     close: (id, owner) => runs(journal.close(id, owner)),
     renew: (id, lease) => runs(journal.renew(id, lease)),
@@ -94,20 +108,15 @@ export const startInstance = Effect.fnUntraced(function* (
     Layer.provideMerge(surroundings),
     Layer.buildWithScope(scope),
   )
+  const kill = Effect.sync(() => {
+    killed = true
+  })
   const instance: Instance = {
     restart: Effect.asVoid(Effect.provide(Context.get(context, Restarts).restart(JOB), context)),
-    kill: Effect.sync(() => {
-      killed = true
-    }),
-    stop: Effect.suspend(() => {
-      stopped = true
-      return awake.close
-    }),
-    goOn: Effect.suspend(() => {
-      stopped = false
-      return awake.open
-    }),
-    isStopped: () => stopped,
+    kill,
+    stop: awake.close,
+    goOn: awake.open,
+    dieAtWake: Effect.andThen(awake.open, kill),
   }
   return instance
 })

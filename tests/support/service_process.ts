@@ -9,6 +9,7 @@ const MAIN = join(import.meta.dir, "../../bootstrap/main.ts")
 type Environment = Readonly<Record<string, string>>
 
 export interface ServiceProcess {
+  readonly pid: number
   readonly stdout: () => string
   readonly stderr: () => string
   /** The first match in what it wrote; waits for it. Fails when the process ends without. */
@@ -67,6 +68,7 @@ export const startProcess = (words: ReadonlyArray<string>, environment: Environm
     }
   }
   const started: ServiceProcess = {
+    pid: child.pid,
     stdout: () => written.stdout,
     stderr: () => written.stderr,
     shows,

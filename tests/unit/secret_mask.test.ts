@@ -5,6 +5,9 @@ import { isSecretParameter, MASK, makeSecretMask } from "../../domain/secret_mas
 
 const hex = (text: string) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
 
+const numbered = (text: string) =>
+  text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
 const SPELLINGS: Readonly<Record<string, (secret: string) => string>> = {
   "as it is": (secret) => secret,
   "percent-encoded": encodeURIComponent,
@@ -23,6 +26,12 @@ const SPELLINGS: Readonly<Record<string, (secret: string) => string>> = {
       .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
   "in HTML": (secret) => secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;"),
   "in HTML by numbers": (secret) => secret.replaceAll("&", "&#38;").replaceAll("'", "&#x27;").replaceAll("<", "&#60;"),
+  "as numbers of JSON": (secret) => numbered(secret),
+  "as numbers of JSON within JSON": (secret) => numbered(secret).replaceAll("\\", "\\\\"),
+  "as hexadecimal digits": (secret) => Buffer.from(secret).toString("hex"),
+  "as large hexadecimal digits": (secret) => Buffer.from(secret).toString("hex").toUpperCase(),
+  "in base64, percent-encoded": (secret) => encodeURIComponent(Buffer.from(secret).toString("base64")),
+  "in base64, in JSON with escaped slashes": (secret) => Buffer.from(secret).toString("base64").replaceAll("/", "\\/"),
   "in base64": (secret) => Buffer.from(secret).toString("base64"),
   "in base64url": (secret) => Buffer.from(secret).toString("base64url"),
 }
@@ -45,6 +54,24 @@ describe("a known secret", () => {
           ok(!masked.includes(spelling), masked)
           ok(!masked.includes(secret), masked)
           ok(masked.startsWith("before ") && masked.endsWith(" after"), masked)
+        }),
+      )
+    })
+
+  for (const alphabet of ["base64", "base64url"] as const)
+    test(`of 11 bytes or more is not shown inside of more ${alphabet}`, () => {
+      fc.assert(
+        fc.property(secrets, fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), (secret, before, after) => {
+          fc.pre(Buffer.byteLength(secret) >= 11)
+          const given = Buffer.from(before + secret + after).toString(alphabet)
+          const shown = makeSecretMask([secret]).text(given)
+          ok(shown.includes(MASK), shown)
+          // What is left beside the mask are the neighbours, and at most a byte of the secret on either side.
+          const left = shown.split(MASK).map((piece) => piece.length)
+          ok(
+            left.reduce((sum, length) => sum + length, 0) <= Math.ceil(((before + after).length * 4 * 4) / 3) + 8,
+            shown,
+          )
         }),
       )
     })

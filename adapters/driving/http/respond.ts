@@ -17,7 +17,6 @@ export interface Answer {
 /**
  * Runs use cases for requests and turns what they gave into answers: a value by `render`, an error into its problem.
  *
- *
  * @typeParam R services the programs may ask for; they were built once, at start
  */
 export interface Responder<R = never> {

@@ -4,8 +4,7 @@ import { describe } from "node:test"
 import { Clock, Effect, Redacted } from "effect"
 import {
   containerStatus,
-  createImage,
-  createReel,
+  createContainer,
   publishingLimit,
   requestAppToken,
 } from "../../../application/media/containers.ts"
@@ -17,7 +16,7 @@ import { mediaTest, mediaTestWith } from "../../support/media_test.ts"
 import { ACCOUNT, failFirst, graphError, IMAGE, type MediaWorld, unavailable } from "../../support/media_world.ts"
 
 const REEL_FILE = { videoUrl: "https://cdn.example.com/r.mp4" }
-const image = createImage(ACCOUNT, IMAGE)
+const image = createContainer(ACCOUNT, { kind: "image", ...IMAGE })
 const gaps = ({ model }: MediaWorld): ReadonlyArray<number> =>
   model.calls.slice(1).map(({ atMs }, at) => atMs - (model.calls[at]?.atMs ?? 0))
 const took = <A, E, R>(program: Effect.Effect<A, E, R>) =>
@@ -90,12 +89,12 @@ describe("a creation is repeated where that helps", () => {
 
   mediaTest("41 ids that cannot be a path segment are not sent", function* (world) {
     for (const id of ["1/2", "..", "a?b", "a#b", "%2e%2e", "", "a b"]) {
-      equal((yield* Effect.flip(createImage(id, IMAGE)))._tag, "InvalidMedia")
+      equal((yield* Effect.flip(createContainer(id, { kind: "image", ...IMAGE })))._tag, "InvalidMedia")
       equal((yield* Effect.flip(containerStatus(id)))._tag, "InvalidMedia")
       equal((yield* Effect.flip(publishingLimit(id)))._tag, "InvalidMedia")
     }
     equal(world.calls(), 0)
-    yield* createImage("me", IMAGE)
+    yield* createContainer("me", { kind: "image", ...IMAGE })
   })
 })
 
@@ -119,7 +118,7 @@ describe("pacing from what the answers say", () => {
       equal(exit.value.retryAfterMs, 19 * 60_000)
       equal(world.calls(), calls)
     }
-    yield* createImage("42", IMAGE)
+    yield* createContainer("42", { kind: "image", ...IMAGE })
     equal(world.calls(), 2, "another account is free")
     yield* Effect.sleep("19 minutes")
     yield* image
@@ -129,7 +128,7 @@ describe("pacing from what the answers say", () => {
   mediaTest("slows down from 75 %, for every account of the app", function* (world) {
     world.model.setHeaders({ "x-app-usage": '{"call_count":81}' })
     yield* image
-    yield* createImage("42", IMAGE)
+    yield* createContainer("42", { kind: "image", ...IMAGE })
     world.model.setHeaders({ "x-app-usage": '{"call_count":10}' })
     yield* image
     yield* image
@@ -147,7 +146,7 @@ describe("pacing from what the answers say", () => {
 
 describe("waitUntilReady()", () => {
   mediaTestWith({ processingMs: 100_000 }, "79, 80 looks with growing pauses until it is ready", function* (world) {
-    const { containerId } = yield* createReel(ACCOUNT, REEL_FILE)
+    const { containerId } = yield* createContainer(ACCOUNT, { kind: "reel", ...REEL_FILE })
     const looks: Array<Look> = []
     const result = yield* waitUntilReady(containerId, { onLook: (look) => Effect.sync(() => looks.push(look)) })
     equal(result.state, "ready")
@@ -160,7 +159,7 @@ describe("waitUntilReady()", () => {
   })
 
   mediaTestWith({ processingMs: 3_600_000 }, "80 ends with its budget, and no new container", function* (world) {
-    const { containerId } = yield* createReel(ACCOUNT, REEL_FILE)
+    const { containerId } = yield* createContainer(ACCOUNT, { kind: "reel", ...REEL_FILE })
     const { exit, ms } = yield* took(waitUntilReady(containerId))
     ok(exit._tag === "Success")
     equal(exit.value.state, "still-processing")

@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Effect, Layer } from "effect"
 import { createCarouselFromItems } from "../../../application/media/carousel.ts"
-import { createCarousel } from "../../../application/media/containers.ts"
+import { createContainer } from "../../../application/media/containers.ts"
 import { planMedia } from "../../../application/media/plan.ts"
 import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import { DEFAULT_MEDIA_RULES, MediaPolicy, type MediaRules } from "../../../domain/media/policy.ts"
@@ -188,10 +188,10 @@ describe("createCarouselFromItems()", () => {
     equal(world.calls(), 0)
   })
 
-  mediaTest("createCarousel() takes ids that exist", function* (world) {
+  mediaTest("a carousel takes ids that exist", function* (world) {
     const items = yield* createCarouselFromItems(ACCOUNT, { items: images(2) })
     const children = items.items.map(({ containerId }) => containerId)
-    equal((yield* createCarousel(ACCOUNT, { children })).kind, "carousel")
+    equal((yield* createContainer(ACCOUNT, { kind: "carousel", children })).kind, "carousel")
     equal(parents(world), 2)
   })
 })

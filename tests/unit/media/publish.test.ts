@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe } from "node:test"
 import { Clock, Effect, Exit, Fiber, Layer, Logger, Option } from "effect"
-import { createImage, createReel, createVideo } from "../../../application/media/containers.ts"
+import { createContainer } from "../../../application/media/containers.ts"
 import { publish } from "../../../application/media/publish.ts"
 import { publishPost } from "../../../application/media/publish_post.ts"
 import { GraphFailure } from "../../../domain/media/graph_failure.ts"
@@ -24,7 +24,10 @@ import {
 } from "../../support/media_world.ts"
 
 const post = (key: string, more: object = REEL) => publishPost({ key, accountId: ACCOUNT, post: more })
-const ready = Effect.map(createImage(ACCOUNT, IMAGE), ({ containerId }) => ({ accountId: ACCOUNT, containerId }))
+const ready = Effect.map(createContainer(ACCOUNT, { kind: "image", ...IMAGE }), ({ containerId }) => ({
+  accountId: ACCOUNT,
+  containerId,
+}))
 const publishFaults = (world: MediaWorld, ...faults: ReadonlyArray<Fault | undefined>): void => {
   const left = [...faults]
   world.model.setFault(({ operation }) => (operation === "publish" ? left.shift() : undefined))
@@ -161,14 +164,14 @@ describe("publish()", () => {
   })
 
   mediaTestWith({ processingMs: 3_600_000 }, "W9 what is still processing is a value, and no call", function* (world) {
-    const { containerId } = yield* createReel(ACCOUNT, { videoUrl: REEL.videoUrl })
+    const { containerId } = yield* createContainer(ACCOUNT, { kind: "reel", videoUrl: REEL.videoUrl })
     const result = yield* publish({ accountId: ACCOUNT, containerId }, { waiting: { budgetMs: 0 } })
     deepEqual(result, { state: "still-processing", containerId })
     equal(sends(world).length, 0)
   })
 
   mediaTestWith({ processingMs: 0 }, "87 a video alone is refused here; forced, by the platform", function* (world) {
-    const { containerId, warnings } = yield* createVideo(ACCOUNT, { videoUrl: REEL.videoUrl })
+    const { containerId, warnings } = yield* createContainer(ACCOUNT, { kind: "video", videoUrl: REEL.videoUrl })
     deepEqual(
       warnings.map(({ rule }) => rule),
       ["standalone-video"],

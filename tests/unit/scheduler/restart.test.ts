@@ -250,8 +250,11 @@ describe("restart", () => {
         equal(yield* Effect.flip(restarts.restart(WEB)), refusal)
         const [watched] = yield* restarts.unfinished
         deepEqual([watched?.state, watched?.lastError], ["intent", refusal.message])
-        yield* TestClock.adjust("1 minute")
+        yield* TestClock.adjust("29 seconds")
         deepEqual(scalings, [0])
+        // The scale to the count it has, so that the agent refuses the scale to 0 if it still comes.
+        yield* TestClock.adjust("31 seconds")
+        deepEqual(scalings, [0, 1])
         deepEqual(yield* restarts.unfinished, [])
       }),
     )

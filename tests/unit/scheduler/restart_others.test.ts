@@ -110,6 +110,46 @@ describe("with the guard, somebody changes the job before the first try of the s
   )
 })
 
+describe("the index that the scale to 0 insists on", () => {
+  effectTest("is the job's, and the entry names it until the scale to 0 is answered", () =>
+    Effect.gen(function* () {
+      const { restarts, scheduler, fates, insisted } = yield* started()
+      const { value } = yield* scheduler.getDefinition(WEB)
+      fates.push({ refused: REFUSALS.timeout })
+      equal(yield* Effect.flip(restarts.restart(WEB)), REFUSALS.timeout)
+      yield* restarts.restart(WEB)
+      deepEqual(insisted, [value.JobModifyIndex, value.JobModifyIndex])
+      deepEqual(
+        (yield* restarts.unfinished).map(({ state, guardIndex }) => [state, guardIndex]),
+        [
+          ["intent", value.JobModifyIndex],
+          ["stopped", undefined],
+        ],
+      )
+    }),
+  )
+
+  for (const name of ["denied", "refused", "foreign", "unreadable"] as const)
+    effectTest(`is none when the agent does not tell it: ${name}`, () =>
+      Effect.gen(function* () {
+        const { restarts, indexFates, scalings, insisted } = yield* started()
+        indexFates.push(REFUSALS[name])
+        yield* restarts.restart(WEB)
+        deepEqual([scalings, insisted], [[0], [undefined]])
+      }),
+    )
+
+  for (const name of ["unreachable", "timeout", "failed", "notFound"] as const)
+    effectTest(`cannot be asked for: the caller gets the error, nothing is sent, nothing is left: ${name}`, () =>
+      Effect.gen(function* () {
+        const { restarts, indexFates, scalings } = yield* started()
+        indexFates.push(REFUSALS[name])
+        equal(yield* Effect.flip(restarts.restart(WEB)), REFUSALS[name])
+        deepEqual([scalings, yield* restarts.unfinished], [[], []])
+      }),
+    )
+})
+
 describe("a token that may scale and not look", () => {
   effectTest("brings a job back that the process before left", () =>
     Effect.gen(function* () {

@@ -4,7 +4,7 @@ import * as memoryJournal from "../../../adapters/driven/restart_journal/memory.
 import * as memoryScheduler from "../../../adapters/driven/scheduler/memory.ts"
 import { Restarts, layer as restartsLayer } from "../../../application/scheduler/restarts.ts"
 import * as errors from "../../../domain/scheduler/errors.ts"
-import { groupCount, type JobAt, type JobDefinition } from "../../../domain/scheduler/job.ts"
+import { groupCount, type Integer, type JobAt, type JobDefinition } from "../../../domain/scheduler/job.ts"
 import { RestartJournal } from "../../../domain/scheduler/restart_journal.ts"
 import { RESTART_RULES, type RestartRules } from "../../../domain/scheduler/restart_plan.ts"
 import { SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
@@ -28,6 +28,8 @@ export const REFUSALS = {
   failed: new errors.SchedulerFailed({ ...answered, status: 500 }),
   deployment: new errors.ActiveDeployment({ ...answered, applied: "no" }),
   foreign: new errors.ForeignAnswer({ ...answered, status: 404 }),
+  notFound: new errors.SchedulerNotFound({ ...answered, status: 404, applied: "no" }),
+  unreadable: new errors.UnreadableAnswer({ ...answered, status: 200, applied: "no", rule: "is not a job" }),
   unreachable: new errors.SchedulerUnreachable({ ...call(0), applied: "no", reason: "connection" }),
   timeout: new errors.SchedulerTimeout(call(0)),
   lost: new errors.SchedulerConnectionLost(call(0)),
@@ -48,20 +50,30 @@ export const makeWorld = Effect.fnUntraced(function* () {
   const inner = Context.get(context, SchedulerPort)
   /** Counts of the scalings the agent was asked for, in order. */
   const scalings: Array<number> = []
+  /** The index that each of them insisted on. */
+  const insisted: Array<Integer | undefined> = []
   /** Fates of the next scalings, one each; "done" after them. */
   const fates: Array<Fate> = []
   /** Fates of the next looks at a job; undefined is an ordinary one. */
   const lookFates: Array<errors.SchedulerError | undefined> = []
   let looks = 0
+  /** Fates of the next questions for the job's index. */
+  const indexFates: Array<errors.SchedulerError> = []
   const scheduler = SchedulerPort.of({
     ...inner,
     scaleJob: (to) =>
       Effect.suspend(() => {
         scalings.push(to.count)
+        insisted.push(to.ifIndex)
         const fate = fates.shift() ?? "done"
         if (fate === "done") return inner.scaleJob(to)
         if ("refused" in fate) return Effect.fail(fate.refused)
         return Effect.andThen(inner.scaleJob(to), Effect.fail(fate.doneButFailed))
+      }),
+    getDefinition: (at) =>
+      Effect.suspend(() => {
+        const fate = indexFates.shift()
+        return fate === undefined ? inner.getDefinition(at) : Effect.fail(fate)
       }),
     scaleStatus: (at) =>
       Effect.suspend(() => {
@@ -88,6 +100,7 @@ export const makeWorld = Effect.fnUntraced(function* () {
       ...scheduler,
       ...address,
       scaleJob: (to) => alive(scheduler.scaleJob(to)),
+      getDefinition: (at) => alive(scheduler.getDefinition(at)),
       scaleStatus: (at) => alive(scheduler.scaleStatus(at)),
     })
     const ownJournal = RestartJournal.of({
@@ -119,5 +132,17 @@ export const makeWorld = Effect.fnUntraced(function* () {
   })
   const count = (jobId = "web") =>
     Effect.map(inner.getDefinition({ jobId, region: "" }), ({ value }) => groupCount(value, GROUP))
-  return { scheduler: inner, journal, scalings, looks: () => looks, fates, lookFates, logs, count, start }
+  return {
+    scheduler: inner,
+    journal,
+    scalings,
+    insisted,
+    looks: () => looks,
+    fates,
+    lookFates,
+    indexFates,
+    logs,
+    count,
+    start,
+  }
 })
