@@ -213,6 +213,18 @@ provide_nginx() {
     RUNLEVEL=1 install_package nginx libnginx-mod-http-lua lua-cjson
 }
 
+# Its suite starts it before an upstream of its own.
+build_oauth2-proxy() {
+  copy_module github.com/oauth2-proxy/oauth2-proxy/v7 "v$OAUTH2_PROXY_VERSION" "$1" &&
+    CGO_ENABLED=0 go_build "$1" "$2" .
+}
+
+provide_oauth2_proxy() {
+  command -v oauth2-proxy >/dev/null && return
+  provide_command oauth2-proxy "$OAUTH2_PROXY_VERSION"
+  echo "export TEST_OAUTH2_PROXY='$cache/oauth2-proxy-$OAUTH2_PROXY_VERSION'"
+}
+
 ## Docker
 
 # An engine that answers already is used and left alone.
@@ -280,7 +292,7 @@ variables_nomad() {
 
 up() {
   local failed=0 part
-  for part in provide_chromium provide_compose provide_nginx "serve mongodb" "serve keycloak" "serve nomad"; do
+  for part in provide_chromium provide_compose provide_nginx provide_oauth2_proxy "serve mongodb" "serve keycloak" "serve nomad"; do
     # A shell of its own: the first command that fails ends this part, and the others go on.
     set +e
     (

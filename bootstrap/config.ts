@@ -179,8 +179,16 @@ export const readConfig = (environment: EnvironmentVariables): Effect.Effect<Con
   return across.length > 0 ? Effect.fail(new InvalidConfiguration({ mistakes: across })) : Effect.succeed(config)
 }
 
+/** Only the driver knows which connection strings it takes; it is loaded when there is one to judge. */
+const judgeMongoUrl = Effect.fnUntraced(function* ({ MONGODB_URL: url }: Config) {
+  if (url === undefined) return
+  const { mongoUrlMistake } = yield* Effect.promise(() => import("../adapters/driven/mongo_url.ts"))
+  const rule = yield* Effect.promise(() => mongoUrlMistake(Redacted.value(url)))
+  if (rule !== undefined) yield* new InvalidConfiguration({ mistakes: [{ variable: "MONGODB_URL", rule }] })
+})
+
 /** The configuration of this process. */
-export const readEnvironment = Effect.suspend(() => readConfig(process.env))
+export const readEnvironment = Effect.suspend(() => readConfig(process.env)).pipe(Effect.tap(judgeMongoUrl))
 
 /** True when the variable is there and not empty. */
 export const isConfigured = (name: VariableName): boolean => (process.env[name] ?? "").trim() !== ""

@@ -6,10 +6,17 @@
 //   app.group("/api", (api) => api.use(guard.protect()).use(routes))
 //   app.delete("/admin/products/:id", handler.delete, { beforeHandle: guard.requireRoles(["catalogue-admin"]) })
 import { Context, Layer } from "effect"
+import type { Static, TObject } from "typebox"
+import { judgePattern } from "../adapters/driven/pattern_judge/redos_detector.ts"
 import { type JoseOptions, layer as verifierLayer } from "../adapters/driven/token_verifier/jose.ts"
 import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
 import { makeResponder, type Responder } from "../adapters/driving/http/respond.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
+import {
+  type Collection,
+  type CollectionDefinition,
+  defineCollection as defineJudged,
+} from "../domain/records/collection.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
 import { libraryRuntime } from "./library_runtime.ts"
 import { type StoreChoice, storeOf } from "./store.ts"
@@ -23,12 +30,23 @@ export type { RecordService, RecordStore } from "../application/records/record_s
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"
-export { type Collection, type CollectionDefinition, defineCollection } from "../domain/records/collection.ts"
-export { InvalidPage, InvalidRecord, RecordNotFound } from "../domain/records/errors.ts"
+export type { Collection, CollectionDefinition } from "../domain/records/collection.ts"
+export { InvalidCollectionSetup, InvalidPage, InvalidRecord, RecordNotFound } from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
 export { StoreUnavailable } from "../domain/store_unavailable.ts"
 export type { Guard, JoseOptions, Responder, StoreChoice }
+
+/**
+ * Defines a record type.
+ *
+ * A text field with a `pattern` or a `format` and no `maxLength` gets one of 4,096 code points, and an array of unique items a
+ * `maxItems` of 4,096. A pattern that hostile text could keep busy is refused.
+ *
+ * @throws {InvalidCollectionSetup} naming every place and rule that can never work
+ */
+export const defineCollection = <S extends TObject>(definition: CollectionDefinition<S>): Collection<Static<S>> =>
+  defineJudged(definition, judgePattern)
 
 /** Where records live, and whose tokens are accepted. */
 export interface RecordsOptions {

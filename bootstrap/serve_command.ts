@@ -3,9 +3,16 @@ import { Elysia } from "elysia"
 import { done, type Terminal } from "../adapters/driving/cli/command.ts"
 import { collectionDocs } from "../adapters/driving/http/collection_docs.ts"
 import { products } from "../domain/records/products.ts"
+import { makeSecretMask } from "../domain/secret_mask.ts"
 import type { Area, StartError } from "./area.ts"
-import { loadCollections } from "./collections_file.ts"
-import { type Config, InvalidConfiguration, isConfigured, readEnvironment, type VariableName } from "./config.ts"
+import {
+  type Config,
+  configuredSecrets,
+  InvalidConfiguration,
+  isConfigured,
+  readEnvironment,
+  type VariableName,
+} from "./config.ts"
 import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
 import { verifierLayer } from "./identity_area.ts"
 import { makeLog, standardError } from "./log_output.ts"
@@ -60,12 +67,25 @@ const configuredAreas = Effect.fnUntraced(function* (config: Config, store: Stor
   return areas
 })
 
+/** The collections of the author's file. What a module says when it throws is shown, so it is masked. */
+const authored = Effect.fnUntraced(function* (config: Config, file: string) {
+  const { loadCollections } = yield* Effect.promise(() => import("./collections_file.ts"))
+  const mask = makeSecretMask(configuredSecrets(config))
+  return yield* Effect.mapError(
+    loadCollections(file),
+    ({ mistakes }) =>
+      new InvalidConfiguration({
+        mistakes: mistakes.map(({ variable, rule }) => ({ variable, rule: mask.text(rule) })),
+      }),
+  )
+})
+
 /** `portolan serve`: production; it needs the realm's keys (contract section 0). */
 export const serve = Effect.gen(function* () {
   const config = yield* readEnvironment
   if (config.AUTH_PUBLIC_KEY === undefined && config.AUTH_JWKS_URL === undefined)
     return yield* invalid("AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead")
-  const collections = config.COLLECTIONS === undefined ? [products] : yield* loadCollections(config.COLLECTIONS)
+  const collections = config.COLLECTIONS === undefined ? [products] : yield* authored(config, config.COLLECTIONS)
   return yield* run(config, { collections }, () => {})
 })
 

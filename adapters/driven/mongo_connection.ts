@@ -3,10 +3,11 @@ import type { Db, MongoClient, MongoClientOptions } from "mongodb"
 import { makeSecretMask } from "../../domain/secret_mask.ts"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { type Connected, lastingClient } from "./mongo_client.ts"
+import { databaseIn } from "./mongo_url.ts"
 
 /** Which database, and how many connections to it. */
 export interface MongoOptions {
-  /** Connection string. The database comes from its path, else {@link DATABASE_DEFAULT}. */
+  /** Connection string. The database comes from its path, else `portolan`. */
   readonly url: Redacted.Redacted<string>
   /** Most connections at a time; the driver's default when undefined. */
   readonly maxOpenConnections: number | undefined
@@ -39,9 +40,6 @@ export class MongoConnection extends Context.Service<
     readonly refuse: (reason: string) => Effect.Effect<never, StoreUnavailable>
   }
 >()("portolan/adapters/driven/MongoConnection") {}
-
-/** Database when the connection string names none. */
-const DATABASE_DEFAULT = "portolan"
 
 /** How long an operation waits for a server, a connection from the pool, or an answer to its connecting. */
 const SERVER_SELECTION_MS = 3_000
@@ -83,18 +81,6 @@ const clientOptions = ({ serverSelectionMs = SERVER_SELECTION_MS, ...pool }: Mon
   // The driver writes a number as int32 or double, and the server turns a counter into int64: read all as numbers.
   promoteLongs: true,
 })
-
-/**
- * The database in the path of a connection string, which may name several hosts and so is no URL.
- *
- * @throws {URIError} on a path that cannot be a database name: then a `/` in the password was not percent-encoded
- */
-const databaseIn = (url: string): string => {
-  const path = /^mongodb(?:\+srv)?:\/\/[^/?]+\/([^?]+)/.exec(url)?.[1]
-  const name = path === undefined ? DATABASE_DEFAULT : decodeURIComponent(path)
-  if (/[@/]/.test(name)) throw new URIError("No database name")
-  return name
-}
 
 /** What an error may say about the connection. The client holds the password: it is never logged or kept in an error. */
 const describe = (client: MongoClient, database: string): StoreUnavailable["store"] => ({

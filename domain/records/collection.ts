@@ -1,11 +1,16 @@
 import { Effect } from "effect"
-import type { Static, TObject, TSchema } from "typebox"
+import type { Static, TObject } from "typebox"
 import { Compile } from "typebox/schema"
 import type { Issue } from "../issue.ts"
-import { isObject } from "../json_object.ts"
-import { InvalidRecord } from "./errors.ts"
+import { isObject, type JsonObject } from "../json_object.ts"
+import { isBlank, isRequiredText } from "./blank_text.ts"
+import { withBounds, withCostlyRulesLast } from "./bounded_schema.ts"
+import { collectionMistakes } from "./collection_mistakes.ts"
+import { InvalidCollectionSetup, InvalidRecord } from "./errors.ts"
 import { cleanJson, ISSUES_MAX, keyPointer } from "./json_hygiene.ts"
+import { type PatternJudge, refuseEveryPattern } from "./pattern_judge.ts"
 import type { Fields } from "./record_repository.ts"
+import { changed } from "./schema_keywords.ts"
 
 /** The four operations of a collection (seed 4.1). */
 export type Operation = "list" | "get" | "create" | "delete"
@@ -38,25 +43,18 @@ export interface Collection<F extends object = Fields> extends CollectionShape {
   readonly check: (input: unknown) => Effect.Effect<F, InvalidRecord>
 }
 
-const COLLECTION_NAME_REGEXP = /^[a-z][a-z0-9_-]{0,62}$/
+type Members = JsonObject
 
-/** Text that is there but shows nothing: white space and invisible code points. */
-const BLANK_REGEXP = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}]*$/u
-
-const isText = (schema: TSchema): boolean =>
-  "type" in schema && schema.type === "string" && "minLength" in schema && Number(schema.minLength) >= 1
-
-type Members = Readonly<Record<string, TSchema>>
-
-const membersOf = (schema: TSchema): Members | undefined =>
-  "properties" in schema ? (schema.properties as Members) : undefined
+const membersOf = (schema: JsonObject): Members | undefined =>
+  isObject(schema["properties"]) ? schema["properties"] : undefined
 
 /** Fills in what is missing and has a `default`, in the record and in objects inside it. */
 const fillDefaults = (members: Members, record: Record<string, unknown>): void => {
   for (const [key, schema] of Object.entries(members)) {
+    if (!isObject(schema)) continue
     const value = record[key]
     const nested = membersOf(schema)
-    if (value === undefined && "default" in schema) record[key] = cleanJson(schema.default, [])
+    if (value === undefined && "default" in schema) record[key] = cleanJson(schema["default"], [])
     else if (nested !== undefined && isObject(value)) fillDefaults(nested, value as Record<string, unknown>)
   }
 }
@@ -104,41 +102,60 @@ const fieldIssues = (
   for (const [key, validator] of byField)
     if (key in record && !validator.Check(record[key]))
       issues.push(...validator.Errors(record[key])[1].flatMap((error) => toIssues(error, `/${key}`)))
-  return issues.length > 0 ? issues : whole.Errors(record)[1].flatMap((error) => toIssues(error, ""))
+  if (issues.length === 0) issues.push(...whole.Errors(record)[1].flatMap((error) => toIssues(error, "")))
+  // A field whose schema is `false` has a nameless report only, and is broken all the same.
+  return issues.length > 0 ? issues : [{ pointer: "", message: "breaks a rule of the collection's schema" }]
+}
+
+/** Every rule of a record, in general and field by field. */
+const compile = (collection: string, fields: TObject) => {
+  const ordered = withCostlyRulesLast(fields)
+  try {
+    const whole = Compile(ordered)
+    // The validator's code is made by its first run: only then does it show that there is too much of it.
+    whole.Check({})
+    return {
+      ordered,
+      whole,
+      byField: new Map(Object.entries(ordered.properties).map(([key, each]) => [key, Compile(each)])),
+    }
+  } catch (failure) {
+    if (!(failure instanceof RangeError)) throw failure
+    throw new InvalidCollectionSetup({ collection, issues: [{ pointer: "/fields", message: "has too many rules" }] })
+  }
 }
 
 /**
  * Defines a record type.
  *
- * @throws {TypeError} when the name cannot be a path segment or the schema names `id`: a mistake of the integrator
+ * A text field with a `pattern` or a `format` and no `maxLength` gets one, and an array of unique items a `maxItems`.
+ *
+ * @param judge of the patterns in the schema; without one, a schema with patterns is refused
+ * @throws {InvalidCollectionSetup} naming every place and rule that can never work: a mistake of the integrator
  * @see seed 2.1 and 4.1
  */
-export const defineCollection = <S extends TObject>(definition: CollectionDefinition<S>): Collection<Static<S>> => {
-  const { name } = definition
-  if (!COLLECTION_NAME_REGEXP.test(name))
-    throw new TypeError(`Collection name must match ${COLLECTION_NAME_REGEXP.source}: current name is '${name}'`)
-  if ("id" in definition.fields.properties)
-    throw new TypeError(`Collection '${name}' must not define the field 'id': the server assigns it`)
-  const fields: TObject = { ...definition.fields, additionalProperties: false }
+export const defineCollection = <S extends TObject>(
+  definition: CollectionDefinition<S>,
+  judge: PatternJudge = refuseEveryPattern,
+): Collection<Static<S>> => {
+  const { name, roles = {} } = definition
+  const issues = collectionMistakes(definition, judge)
+  if (issues.length > 0) throw new InvalidCollectionSetup({ collection: String(name), issues })
+  const fields = withBounds(changed<TObject>(definition.fields, { additionalProperties: false }))
+  const { ordered, whole, byField } = compile(name, fields)
   const members: Members = fields.properties
-  const whole = Compile(fields)
-  const byField = new Map(Object.entries(members).map(([key, schema]) => [key, Compile(schema)]))
-  const textFields = Object.keys(members).filter((key) => isText(members[key] as TSchema))
-  const invalid = (issues: ReadonlyArray<Issue>) =>
-    Effect.fail(new InvalidRecord({ collection: name, issues: issues.slice(0, ISSUES_MAX) }))
+  const texts = Object.entries(members).flatMap(([key, each]) => (isObject(each) && isRequiredText(each) ? [key] : []))
+  const invalid = (broken: ReadonlyArray<Issue>) =>
+    Effect.fail(new InvalidRecord({ collection: name, issues: broken.slice(0, ISSUES_MAX) }))
 
   const check = (input: unknown): Effect.Effect<Static<S>, InvalidRecord> => {
     if (!isObject(input)) return invalid([{ pointer: "", message: "must be an object" }])
-    const issues: Array<Issue> = []
-    const record = cleanJson(input, issues) as Record<string, unknown>
+    const broken: Array<Issue> = []
+    const record = cleanJson(input, broken) as Record<string, unknown>
     fillDefaults(members, record)
-    if (!whole.Check(record)) issues.push(...fieldIssues(fields, whole, byField, record))
-    for (const key of textFields) {
-      const text = record[key]
-      if (typeof text === "string" && text !== "" && BLANK_REGEXP.test(text))
-        issues.push({ pointer: `/${key}`, message: "must not be blank" })
-    }
-    return issues.length > 0 ? invalid(issues) : Effect.succeed(record as Static<S>)
+    if (!whole.Check(record)) broken.push(...fieldIssues(ordered, whole, byField, record))
+    for (const key of texts) if (isBlank(record[key])) broken.push({ pointer: `/${key}`, message: "must not be blank" })
+    return broken.length > 0 ? invalid(broken) : Effect.succeed(record as Static<S>)
   }
-  return { name, fields, roles: definition.roles ?? {}, check }
+  return { name, fields, roles, check }
 }

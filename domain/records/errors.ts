@@ -2,6 +2,35 @@ import { Data } from "effect"
 import { type Issue, issuesSentence } from "../issue.ts"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 
+/** A pointer into a definition as words: `/fields/properties/depth/minimum` is the `minimum` of the field 'depth'. */
+const placeOf = (collection: string, pointer: string): string => {
+  const steps = pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+  const inField = steps[0] === "fields" && steps[1] === "properties" && steps.length > 2
+  const rest = steps.slice(inField ? 3 : 0).join(".")
+  const place = `collection '${collection}'${inField ? `, field '${steps[2]}'` : ""}`
+  return rest === "" ? place : `${place}: ${rest}`
+}
+
+/** A definition that can never work, or that could block the service; found when it is made, never at a request. */
+export class InvalidCollectionSetup extends Data.TaggedError("InvalidCollectionSetup")<{
+  /** The collection's name as far as it has one. */
+  readonly collection: string
+  /** Every broken rule; a pointer leads into the definition. */
+  readonly issues: ReadonlyArray<Issue>
+}> {
+  readonly code = "INVALID_COLLECTION_SETUP"
+  /** One sentence for each broken rule, naming collection, field and rule. */
+  get sentences(): ReadonlyArray<string> {
+    return this.issues.map(({ pointer, message }) => `${placeOf(this.collection, pointer)} ${message}`)
+  }
+  override get message(): string {
+    return this.sentences.join("\n")
+  }
+}
+
 /** The submitted fields break the collection's rules. */
 export class InvalidRecord extends Data.TaggedError("InvalidRecord")<{
   readonly collection: string

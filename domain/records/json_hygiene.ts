@@ -9,7 +9,8 @@ export const ISSUES_MAX = 50
 /** Keys that a prototype, a BSON serializer or a query language would give a meaning of its own. */
 const RESERVED_KEYS = new Set(["__proto__", "constructor", "prototype", "_bsontype"])
 
-const isReserved = (key: string): boolean =>
+/** True for a key that no record may have, at any depth. */
+export const isReservedKey = (key: string): boolean =>
   RESERVED_KEYS.has(key) || key.startsWith("$") || key.includes(".") || key.includes("\0")
 
 /** Keys that may be repeated in an answer: a key is submitted text too. */
@@ -55,7 +56,7 @@ export const cleanJson = (value: unknown, issues: Array<Issue>, pointer = "", de
   const copy: Record<string, unknown> = {}
   for (const [key, member] of Object.entries(value)) {
     const at = keyPointer(pointer, key)
-    if (isReserved(key)) broken("is a reserved key", at)
+    if (isReservedKey(key)) broken("is a reserved key", at)
     else if (!key.isWellFormed()) broken("has a key with lone surrogates", at)
     else copy[key] = cleanJson(member, issues, at, depth + 1)
   }

@@ -18,7 +18,7 @@ const LAWS: ReadonlyArray<Law> = [
   {
     room: /^adapters\/driven\//,
     files: /^(domain\/|adapters\/driven\/)/,
-    packages: /^(effect|typebox|jose|mongodb|ofetch|lru-cache|node:[\w/]+)(\/|$)/,
+    packages: /^(effect|typebox|jose|mongodb|ofetch|lru-cache|redos-detector|node:[\w/]+)(\/|$)/,
   },
   {
     room: /^adapters\/driving\//,
@@ -45,6 +45,7 @@ const HOMES: ReadonlyArray<{ readonly packages: RegExp; readonly home: RegExp }>
   },
   { packages: /^(elysia|@elysiajs\/\w+)$/, home: /^(adapters\/driving\/http|bootstrap|stack)\// },
   { packages: /^bun$/, home: /^(stack|bootstrap)\// },
+  { packages: /^redos-detector$/, home: /^adapters\/driven\/pattern_judge\/redos_detector\.ts$/ },
   { packages: /^oidc-provider$/, home: /^stack\// },
 ]
 

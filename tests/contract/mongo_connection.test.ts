@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { inspect } from "node:util"
 import { Effect, Layer, Redacted } from "effect"
 import { layer, poolOptions } from "../../adapters/driven/mongo_connection.ts"
+import { mongoUrlMistake } from "../../adapters/driven/mongo_url.ts"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
 const failureOf = (url: string): Promise<StoreUnavailable> => {
@@ -71,6 +72,44 @@ describe("a connection string that cannot be read", () => {
     expect(failure).toBeInstanceOf(StoreUnavailable)
     expect(failure.reason).toStartWith("the connection string cannot be read")
     expect(writtenDown(failure)).not.toMatch(/s3|cret|alice/)
+  })
+})
+
+describe("what is wrong with a connection string", () => {
+  const ENCODING = /^has a character in its user name or password that must be percent-encoded/
+  test.each([
+    ["", "must begin with mongodb:// or mongodb+srv://"],
+    ["postgres://alice:s3cret@127.0.0.1/db", "must begin with mongodb:// or mongodb+srv://"],
+    ["mongodb://alice:s3cret@", "has no host name at host 1"],
+    ["mongodb://a,,b", "has no host name at host 2"],
+    ["mongodb://a,b b/db", "has a wrong host name at host 2"],
+    ["mongodb://alice:s3@cret@127.0.0.1/db", ENCODING],
+    ["mongodb://alice:s3/cret@127.0.0.1/db", ENCODING],
+    ["mongodb://alice:s3?cret@127.0.0.1/db", ENCODING],
+    ["mongodb://alice:12/s3cret@127.0.0.1/db", ENCODING],
+    ["mongodb://alice:s3%cret@127.0.0.1/db", ENCODING],
+    ["mongodb://alice:s3cret@127.0.0.1:port/db", "has a wrong port at host 1: it must be a number from 1 to 65535"],
+    ["mongodb://alice:s3cret@a:1,b:70000/db", "has a wrong port at host 2: it must be a number from 1 to 65535"],
+    ["mongodb://alice:s3cret@a:/db", "has a wrong port at host 1: it must be a number from 1 to 65535"],
+    ["mongodb+srv://a.example:27017/db", "must name one host without a port with mongodb+srv"],
+    ["mongodb://alice:s3cret@127.0.0.1/d%ZZb", "has a wrong database name"],
+    ["mongodb://alice:s3cret@127.0.0.1/d.b", "has a wrong database name"],
+    ["mongodb://h/db?retryWrties=true", "has the option 'retryWrties', which the driver does not know"],
+    ["mongodb://h/db?maxPoolSize=s3cret", "has a wrong value for the option 'maxPoolSize'"],
+    ["mongodb://h/db?authMechanism=s3cret", "has a wrong value for the option 'authMechanism'"],
+    ["mongodb://alice:s3cret@127.0.0.1/db?s3cret=1", "has an option, which the driver does not know"],
+  ])("is told by its part: %s", async (url, rule) => {
+    const mistake = await mongoUrlMistake(url)
+    expect(mistake).toMatch(rule)
+    expect(mistake).not.toMatch(/s3|cret|alice/)
+  })
+
+  test.each([
+    "mongodb://127.0.0.1",
+    "mongodb://alice:s3%40cret@a:27017,[::1]:27018/db?replicaSet=rs0&retryWrites=false",
+    "mongodb+srv://alice:s3cret@cluster.example.com/?appName=a",
+  ])("is nothing for %s", async (url) => {
+    expect(await mongoUrlMistake(url)).toBeUndefined()
   })
 })
 

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { loadCollections } from "../../bootstrap/collections_file.ts"
 import { VARIABLES } from "../../bootstrap/config.ts"
 import { runHere } from "../support/command_here.ts"
@@ -72,12 +72,18 @@ describe("wrong variables", () => {
   test.concurrent.each(["serve", "config", "token", "jobs get a", "media limit", "demo"])(
     "a typing mistake in a name ends '%s'",
     async (words) => {
-      const { code, stdout, stderr } = await runProcess(words.split(" "), { AUTH_ISUER: MARK })
+      const { code, stdout, stderr } = await runHere(words.split(" "), { AUTH_ISUER: MARK })
       expect([code, stdout, stderr]).toEqual([2, "", "AUTH_ISUER is unknown; did you mean AUTH_ISSUER?\n"])
     },
   )
 
   test.concurrent.each([
+    [
+      "a wrong port in MONGODB_URL",
+      { MONGODB_URL: `mongodb://a:${MARK}@h:x/` },
+      "MONGODB_URL",
+      /^has a wrong port at host 1/,
+    ],
     ["no key", {}, "AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead"],
     ["a port shared with one SQLite file", { REUSE_PORT: "true", ...serveEnvironment() }, "REUSE_PORT", /STORE=mongo/],
   ])("%s", async (_what, environment, variable, rule) => {
@@ -88,6 +94,9 @@ describe("wrong variables", () => {
     expect(mistakesOf(stderr)[0]?.[1]).toMatch(rule)
   })
 })
+
+const CONFIG = join(import.meta.dir, "../../bootstrap/config.ts")
+const RECORDS = join(import.meta.dir, "../../bootstrap/records.ts")
 
 describe("COLLECTIONS", () => {
   const folder = newHome()
@@ -100,65 +109,113 @@ describe("COLLECTIONS", () => {
   }
   const fields = { type: "object", properties: { name: { type: "string", minLength: 1 } }, required: ["name"] }
   const collection = (more: object) => ({ collections: [{ name: "charts", fields, ...more }] })
-  const field = (schema: object) => collection({ fields: { ...fields, properties: { depth: schema } } })
+  const field = (schema: object) => collection({ fields: { type: "object", properties: { depth: schema } } })
+  const load = (path: string) => Effect.runPromise(Effect.result(loadCollections(path)))
+  const rulesOf = async (path: string): Promise<ReadonlyArray<string>> => {
+    const result = await load(path)
+    if (Result.isSuccess(result)) return []
+    const { mistakes } = result.failure
+    expect(mistakes.map(({ variable }) => variable)).toEqual(mistakes.map(() => "COLLECTIONS"))
+    expect(result.failure.message).not.toContain(MARK)
+    expect(result.failure.message.split("\n")).toHaveLength(mistakes.length)
+    const start = `names '${path}': `
+    for (const { rule } of mistakes) expect(rule).toStartWith(start)
+    return mistakes.map(({ rule }) => rule.slice(start.length))
+  }
 
+  // Every rule of a definition is in tests/unit/records/collection_setup.test.ts; here is what the file adds.
   test.each([
-    ["no JSON", `{${MARK}`, "is not valid JSON"],
-    ["no list", { charts: {} }, /^breaks the file's form/],
-    ["an empty list", { collections: [] }, /^breaks the file's form at '\/collections'/],
+    ["no JSON", `{${MARK}`, "the file is not valid JSON"],
+    ["no list", { charts: {} }, /^the file's form is broken at ''/],
+    ["an empty list", { collections: [] }, /^the file's form is broken at '\/collections'/],
+    ["an unknown member", collection({ colour: MARK }), "collection 'charts': colour is not known"],
     [
-      "an unknown member",
-      collection({ colour: MARK }),
-      /^breaks the file's form at '\/collections\/0\/colour': is not known/,
-    ],
-    ["a bad name", collection({ name: "Charts" }), /Collection name must match/],
-    [
-      "a field 'id'",
-      collection({ fields: { type: "object", properties: { id: { type: "integer" } } } }),
-      /'charts'.*'id'/,
+      "a member of the wrong type",
+      field({ minimum: MARK }),
+      "collection 'charts', field 'depth': minimum must be number",
     ],
     [
-      "an unknown keyword",
-      field({ type: "string", minLenght: 1 }),
-      "collection 'charts': fields.depth has the unsupported keyword 'minLenght'",
-    ],
-    ["an unknown type", field({ type: "text" }), /^collection 'charts': fields\.depth\.type must be one of/],
-    ["a broken pattern", field({ type: "string", pattern: "(" }), /./],
-    [
-      "an empty role list",
-      collection({ roles: { list: [] } }),
-      /^breaks the file's form at '\/collections\/0\/roles\/list'/,
+      "a hopeless pattern",
+      field({ pattern: "^(a+)+$" }),
+      /^collection 'charts', field 'depth': pattern could take too long/,
     ],
     [
       "roles of no operation",
       collection({ roles: { update: ["a"] } }),
-      /^breaks the file's form at '\/collections\/0\/roles\/update': is not known/,
+      "collection 'charts': roles.update is not known",
     ],
     [
       "a collection twice",
       { collections: [...collection({}).collections, ...collection({}).collections] },
-      "defines the collection 'charts' twice",
+      "the collection 'charts' is defined twice",
     ],
   ])("%s", async (_what, content, rule) => {
-    const refusal = await Effect.runPromise(Effect.flip(loadCollections(file(content))))
-    expect(refusal.mistakes.map(({ variable }) => variable)).toEqual(["COLLECTIONS"])
-    expect(refusal.mistakes[0]?.rule).toMatch(rule)
-    expect(refusal.message).not.toContain(MARK)
-    expect(refusal.message.split("\n")).toHaveLength(1)
+    const rules = await rulesOf(file(content))
+    expect(rules).toHaveLength(1)
+    expect(rules[0]).toMatch(rule)
+  })
+
+  test("every mistake of every collection is told", async () => {
+    const [first] = field({ minimum: "1" }).collections
+    const second = { name: "ships", fields: { type: "object", properties: { a: { maxLength: null } } } }
+    expect(await rulesOf(file({ collections: [first, second] }))).toEqual([
+      "collection 'charts', field 'depth': minimum must be number",
+      "collection 'ships', field 'a': maxLength must be integer",
+    ])
+  })
+
+  test("a byte order mark is skipped, and text that is not UTF-8 is refused", async () => {
+    expect(await rulesOf(file(`\uFEFF${JSON.stringify(collection({}))}`))).toEqual([])
+    const path = file("")
+    writeFileSync(path, new Uint8Array([0x7b, 0xff, 0x7d]))
+    expect(await rulesOf(path)).toEqual(["the file is not UTF-8"])
+    expect(await rulesOf(join(folder, "nothing.json"))).toEqual(["the file cannot be read"])
   })
 
   test.each([
-    ["a missing file", () => join(folder, "nothing.json"), "names a file that cannot be read"],
-    ["a missing module", () => join(folder, "nothing.ts"), "names a module that cannot be loaded"],
+    ["without collections", "export const a = 1", "the module exports no collection"],
+    ["with a syntax error", "const a = 1\nconst b = ;", /^FILE:2: Unexpected ;$/],
+    ["with two syntax errors", "const a = 1\nexport const b = {\n  c: 1,,\n}", /^FILE:3: Expected identifier/],
     [
-      "a module without collections",
-      () => file("export const a = 1", "ts"),
-      "names a module that exports no collection",
+      "with a missing import",
+      '// First\nimport { a } from "./nothing.ts"\nexport const b = a',
+      /^FILE:2: Cannot find module/,
     ],
-    ["a module that throws", () => file("throw new Error('a')", "mjs"), "names a module that cannot be loaded"],
-  ])("%s", async (_what, path, rule) => {
-    const refusal = await Effect.runPromise(Effect.flip(loadCollections(path())))
-    expect(refusal.message).toBe(`COLLECTIONS ${rule}`)
+    [
+      "with an unknown export",
+      `import { a } from "${CONFIG}"\nexport const b = a`,
+      /^FILE: Export named 'a' not found/,
+    ],
+    ["that throws", "const a = () => {\n  throw new Error('out of\\nink')\n}\na()", "FILE:2: out of; ink"],
+    ["that throws a text", `throw "${MARK}"`, "FILE: it throws something that is no error"],
+    [
+      "with a wrong collection",
+      `import { defineCollection } from "${RECORDS}"\nexport const a = defineCollection({ name: "charts", fields: {} })`,
+      /^FILE:2: collection 'charts': fields.type is required; collection 'charts': fields.properties is required$/,
+    ],
+    [
+      "with roles of no operation, made by hand",
+      "export const a = { name: 'charts', fields: { type: 'object', properties: {} }, roles: { update: ['a'] }, check() {} }",
+      "collection 'charts': roles.update is not known",
+    ],
+  ])("a module %s", async (_what, text, rule) => {
+    const path = file(text, "ts")
+    const rules = await rulesOf(path)
+    expect(rules).toHaveLength(1)
+    expect(rules[0]?.replaceAll(path, "FILE")).toMatch(rule)
+  })
+
+  test("a missing module, and one that imports a wrong one", async () => {
+    const missing = join(folder, "nothing.ts")
+    expect((await rulesOf(missing))[0]).toContain("Cannot find module")
+    const wrong = file("const a = ;", "ts")
+    expect(await rulesOf(file(`import ${JSON.stringify(wrong)}`, "ts"))).toEqual([`${wrong}:1: Unexpected ;`])
+  })
+
+  test("a module of the library's collections is taken", async () => {
+    const text = `import { defineCollection } from "${RECORDS}"
+      export const all = [defineCollection({ name: "charts", fields: ${JSON.stringify(fields)} })]`
+    expect(await rulesOf(file(text, "ts"))).toEqual([])
   })
 
   test.concurrent("a wrong file ends the start, a good one is served with its rules and roles", async () => {

@@ -7,7 +7,7 @@ import Type from "typebox"
 import { Compile } from "typebox/compile"
 import type { Issue } from "../../../domain/issue.ts"
 import { defineCollection } from "../../../domain/records/collection.ts"
-import type { InvalidRecord } from "../../../domain/records/errors.ts"
+import { InvalidCollectionSetup, type InvalidRecord } from "../../../domain/records/errors.ts"
 import { cleanJson, DEPTH_MAX, ISSUES_MAX } from "../../../domain/records/json_hygiene.ts"
 import { products } from "../../../domain/records/products.ts"
 
@@ -89,7 +89,8 @@ describe("a product", () => {
 describe("defineCollection()", () => {
   const fields = Type.Object({ name: Type.String() })
   for (const name of ["", "Charts", "1charts", "charts/x", "charts x", "a".repeat(64)])
-    test(`refuses the name '${name.slice(0, 10)}'`, () => throws(() => defineCollection({ name, fields }), TypeError))
+    test(`refuses the name '${name.slice(0, 10)}'`, () =>
+      throws(() => defineCollection({ name, fields }), InvalidCollectionSetup))
 
   test("refuses a field 'id'", () =>
     throws(() => defineCollection({ name: "charts", fields: Type.Object({ id: Type.Integer() }) }), /'charts'.*'id'/))
