@@ -12,10 +12,10 @@ import { dockerFiles } from "../../stack/docker/files.ts"
 import { guardPlugin } from "../../stack/docker/guard.ts"
 import { GATEWAY_ENVIRONMENT, WORKERS } from "../../stack/docker/images.ts"
 import type { StackState } from "../../stack/state.ts"
+import { runHere } from "../support/command_here.ts"
 import { COMPOSE, realSuite } from "../support/real_servers.ts"
 import { KEYS } from "../support/tokens.ts"
 
-const ROOT = join(import.meta.dir, "../..")
 const folder = mkdtempSync(join(tmpdir(), "portolan-docker-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -72,7 +72,7 @@ for (const [line, variant, database] of COMBINATIONS)
           `local settings = {\n  socket = "${GATEWAY_ENVIRONMENT.KONG_PLUGINSERVER_GATE_SOCKET}",\n`,
         )
         expect(text).toContain('public_scheme = "http",\n  public_host = "127.0.0.1:8000",\n')
-        expect(text).toEndWith(readFileSync(join(ROOT, `stack/docker/guard/${phase}.lua`), "utf8"))
+        expect(text).toEndWith(readFileSync(join(import.meta.dir, `../../stack/docker/guard/${phase}.lua`), "utf8"))
       }
     })
 
@@ -133,6 +133,8 @@ for (const [line, variant, database] of COMBINATIONS)
       for (const word of Object.values(SECRETS)) expect(shown).not.toContain(word)
     })
 
+    // Without a database the builds' documents differ in the image alone.
+    if (line === "2.8" && database === "off") return
     realSuite(COMPOSE, "Docker's compose", ({ command }) => {
       test("takes the document", () => {
         const here = join(folder, `${line}-${variant}-${database}`)
@@ -180,32 +182,13 @@ test("the realm has what its provider needs to hand out tokens", () => {
   expect(service).toMatchObject({ clientId: "portolan-service", serviceAccountsEnabled: true })
 })
 
-test("without Docker the docker engine is refused, and nothing is written or started", () => {
+test("without Docker the docker engine is refused, and nothing is written or started", async () => {
   const home = join(folder, "home")
   mkdirSync(home)
-  const ran = Bun.spawnSync(
-    [
-      process.execPath,
-      "bootstrap/main.ts",
-      "stack",
-      "up",
-      "--engine",
-      "docker",
-      "--proxy-port",
-      "0",
-      "--idp-port",
-      "0",
-      "--upstream-port",
-      "0",
-    ],
-    {
-      cwd: ROOT,
-      env: { PATH: "/nowhere", PORTOLAN_HOME: home },
-    },
-  )
-  expect([ran.exitCode, ran.stderr.toString()]).toEqual([
-    2,
-    "refused: `docker version` does not answer: the docker engine needs it\n",
-  ])
-  expect(readdirSync(home)).toEqual([])
+  const words = "stack up --engine docker --proxy-port 0 --idp-port 0 --upstream-port 0".split(" ")
+  const stderr = "refused: `docker version` does not answer: the docker engine needs it\n"
+  const ran = await runHere(words, { PATH: "/nowhere", PORTOLAN_HOME: home })
+  expect(ran).toEqual({ code: 2, stdout: "", stderr })
+  // The lock's file stays; the lock ended with the command.
+  expect(readdirSync(home)).toEqual(["stack.lock"])
 })
