@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real servers of the ring on a machine that can pull no image: a MongoDB-protocol server (FerretDB on SQLite), Keycloak
-# and Nomad as processes, Chromium and Docker's Compose, and a Docker engine with FerretDB as an image. Needs Go, Java 17, Maven
-# and Node; to install what Debian packages, Debian and root.
+# and Nomad as processes, Chromium, Docker's Compose and nginx, and a Docker engine with FerretDB as an image. Needs Go, Java 17,
+# Maven and Node; to install what Debian packages, Debian and root.
 #
 #   eval "$(.ci/servers.sh up)"      start them, and set the variables that lead the suites to them; a server that could not
 #                                    be started takes none of the others' variables with it, and the exit code is 1
@@ -92,16 +92,16 @@ provide_command() {
   [ -x "$cache/$1-$2" ] || { say "$1 could not be built"; return 1; }
 }
 
-# install_package NAME: from Debian, once; what apt printed is shown when it fails.
+# install_package NAME...: from Debian, once; what apt printed is shown when it fails.
 install_package() {
-  say "$1: installing Debian's package"
-  retry debian_install "$1" >"$run/$1.log" 2>&1 || { say "$1 could not be installed:"; tail -n 20 "$run/$1.log" >&2; return 1; }
+  say "$*: installing from Debian"
+  retry debian_install "$@" >"$run/$1.log" 2>&1 || { say "$1 could not be installed:"; tail -n 20 "$run/$1.log" >&2; return 1; }
 }
 
 debian_install() {
   bounded 300 apt-get update -qq &&
     DEBIAN_FRONTEND=noninteractive bounded 600 apt-get install -y -qq --no-install-recommends \
-      -o DPkg::Lock::Timeout=120 "$1"
+      -o DPkg::Lock::Timeout=120 "$@"
 }
 
 ## MongoDB protocol: FerretDB
@@ -207,6 +207,24 @@ provide_compose() {
   docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || install_package docker-compose
 }
 
+# nginx with its Lua module. Debian would start one by itself; in this runlevel it does not.
+provide_nginx() {
+  dpkg -s nginx libnginx-mod-http-lua lua-cjson >/dev/null 2>&1 ||
+    RUNLEVEL=1 install_package nginx libnginx-mod-http-lua lua-cjson
+}
+
+# oauth2-proxy, a gateway of others that `stack check` is proved on.
+build_oauth2-proxy() {
+  copy_module github.com/oauth2-proxy/oauth2-proxy/v7 "v$OAUTH2_PROXY_VERSION" "$1" &&
+    CGO_ENABLED=0 go_build "$1" "$2" .
+}
+
+provide_oauth2_proxy() {
+  command -v oauth2-proxy >/dev/null && return
+  provide_command oauth2-proxy "$OAUTH2_PROXY_VERSION"
+  echo "export TEST_OAUTH2_PROXY='$cache/oauth2-proxy-$OAUTH2_PROXY_VERSION'"
+}
+
 ## Schemathesis: in a Python environment of its own
 
 provide_schemathesis() {
@@ -283,7 +301,7 @@ variables_nomad() {
 
 up() {
   local failed=0 part
-  for part in provide_chromium provide_compose provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
+  for part in provide_chromium provide_compose provide_nginx provide_oauth2_proxy provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
     # A shell of its own: the first command that fails ends this part, and the others go on.
     set +e
     (

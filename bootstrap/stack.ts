@@ -4,15 +4,18 @@
 //   const stack = createStack({ home: ".portolan" })
 //   const { urls } = await stack.up({ gateway: "3.9", proxyPort: 0, idpPort: 0, upstreamPort: 0 })
 //   const token = await stack.token("access")
-//   const { different } = await stack.check()
+//   const { severities } = await stack.check()
 //   await stack.down()
 import { resolve } from "node:path"
 import { Effect } from "effect"
 import { conflictsOf, STACK_DEFAULTS, type StackOptions } from "../domain/gateway/stack_options.ts"
 import type { CheckRow } from "../stack/check/ask_case.ts"
 import { checkTarget } from "../stack/check/check_target.ts"
+import { mappedGateway, stackGateway } from "../stack/check/checked_gateway.ts"
+import { junitXml } from "../stack/check/junit_xml.ts"
 import { reportPage } from "../stack/check/report_page.ts"
 import { type CheckResult, type CheckTarget, check } from "../stack/check/run_check.ts"
+import { sarifLog } from "../stack/check/sarif_log.ts"
 import { down } from "../stack/down.ts"
 import { StackFailed, StackNotRunning, StackRefused } from "../stack/errors.ts"
 import { REALM } from "../stack/realm.ts"
@@ -25,12 +28,16 @@ export {
   type CheckResult,
   type CheckRow,
   type CheckTarget,
+  junitXml,
+  mappedGateway,
   reportPage,
   StackFailed,
   StackNotRunning,
   type StackOptions,
   StackRefused,
   type StackStatus,
+  sarifLog,
+  stackGateway,
   type TokenSource,
 }
 
@@ -100,7 +107,9 @@ export const createStack = ({ home: folder, progress = () => {} }: StackSetup): 
     status: () => Effect.runPromise(status(home)),
     token: (kind = "access") => Effect.runPromise(token(home, kind)),
     check: (target) =>
-      Effect.runPromise(Effect.flatMap(target === undefined ? checkTarget(home, {}) : Effect.succeed(target), check)),
+      Effect.runPromise(
+        Effect.flatMap(target === undefined ? checkTarget(home, {}) : Effect.succeed(target), (each) => check(each)),
+      ),
     down: () => Effect.runPromise(down(home)),
   }
 }

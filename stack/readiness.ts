@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { type RoutePolicy, routesOf } from "../domain/gateway/route_profile.ts"
 import { sendRaw } from "./check/raw_http.ts"
 import { askControl } from "./control.ts"
+import { WORKERS } from "./docker/images.ts"
 import { StackFailed } from "./errors.ts"
 import { lastLines } from "./logs.ts"
 import { isRunning } from "./process_identity.ts"
@@ -55,14 +56,36 @@ const CANARIES: Readonly<Record<RoutePolicy, ReadonlyArray<readonly [path: strin
   "oidc-access-token": [["/canary", 401]],
 }
 
-const refuses: Condition["look"] = async ({ urls, options }) => {
-  for (const { prefix, policy } of routesOf(options.gateway, options.variant))
-    for (const [path, status] of CANARIES[policy]) {
-      // Raw, because some runtimes' HTTP clients tell what they are, and a script is not sent to log in.
-      const request = `GET ${prefix}${path} HTTP/1.1\r\nHost: ${new URL(urls.proxy).host}\r\nConnection: close\r\n\r\n`
-      const { statuses } = await sendRaw(urls.proxy, request)
-      if (statuses !== String(status)) return `${prefix}${path} answers ${statuses} instead of ${status}`
-    }
+/** A path that no route has. With the Docker engine it is answered 503 until the plugin server is there. */
+const NO_ROUTE = ["/", 404] as const
+
+/** Requests after which a worker that none of them met is looked for again later. */
+const MEETINGS_MAX = 40
+
+/** Asks until every worker of the gateway has answered: each asks its plugin server on its own, and may fail on its own. */
+const askWorkers = async (state: StackState, path: string, status: number): Promise<string | undefined> => {
+  const workers = state.options.engine === "docker" ? WORKERS : 1
+  const met = new Set<string>()
+  for (let asked = 0; met.size < workers; asked++) {
+    if (asked === MEETINGS_MAX) return `only ${met.size} of ${workers} workers answer`
+    // Raw, because some runtimes' HTTP clients tell what they are, and a script is not sent to log in.
+    const request = `GET ${path} HTTP/1.1\r\nHost: ${new URL(state.urls.proxy).host}\r\nConnection: close\r\n\r\n`
+    const { statuses, head } = await sendRaw(state.urls.proxy, request)
+    if (statuses !== String(status)) return `${path} answers ${statuses} instead of ${status}`
+    met.add(/^x-portolan-worker: *(\d+)/im.exec(head)?.[1] ?? "")
+  }
+  return undefined
+}
+
+const refuses: Condition["look"] = async (state) => {
+  const { gateway, variant } = state.options
+  const routes = routesOf(gateway, variant).flatMap(({ prefix, policy }) =>
+    CANARIES[policy].map(([path, status]) => [prefix + path, status] as const),
+  )
+  for (const [path, status] of [NO_ROUTE, ...routes]) {
+    const instead = await askWorkers(state, path, status)
+    if (instead !== undefined) return instead
+  }
   return undefined
 }
 

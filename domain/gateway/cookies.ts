@@ -25,3 +25,14 @@ export const cookieNames = (publicUrl: string): CookieNames => {
  */
 export const setCookie = (publicUrl: string, name: string, value: string, maxAgeS: number): string =>
   `${name}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Lax${isSecure(publicUrl) ? "; Secure" : ""}`
+
+/**
+ * The name by which a browser sends back what a `Set-Cookie` value sets, in lower case.
+ *
+ * A browser drops blanks around the name and around the value, and sends a cookie without a name as its bare value (RFC 6265bis
+ * sections 5.6 and 5.8.3): `name =x` and `=name=x` both come back as `name=x`. Control characters are passed over too, since
+ * browsers differ about them.
+ */
+export const nameSet = (setCookieValue: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is passed over
+  (/^[\x00-\x20\x7f=]*([^;=]*?)[\x00-\x20\x7f]*(?:[;=]|$)/.exec(setCookieValue)?.[1] ?? "").toLowerCase()

@@ -22,10 +22,16 @@ export const headerValues = ({ headers }: GatewayRequest, name: string): Readonl
 export const headerValue = ({ headers }: GatewayRequest, name: string): string | undefined =>
   headers.find(([each]) => each === name)?.[1]
 
+/**
+ * A text without the blanks around it that a browser drops (RFC 6265bis section 5.7): spaces and tabs. `trim()` would drop
+ * more, and read a cookie of another name as ours.
+ */
+const trimBlanks = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, "")
+
 /** Name and value of one `name=value` of a `Cookie` header. */
 const readPair = (pair: string): readonly [name: string, value: string] => {
   const cut = pair.indexOf("=")
-  return [pair.slice(0, Math.max(cut, 0)).trim(), pair.slice(cut + 1).trim()]
+  return [trimBlanks(pair.slice(0, Math.max(cut, 0))), trimBlanks(pair.slice(cut + 1))]
 }
 
 /** The value of a cookie; `undefined` also when two cookies have the name, since another site may have set one of them. */
@@ -41,5 +47,5 @@ export const cookieValue = (request: GatewayRequest, name: string): string | und
 /** A `Cookie` header without the named cookies; `undefined` when none is left. */
 export const withoutCookies = (line: string, names: ReadonlyArray<string>): string | undefined => {
   const kept = line.split(";").filter((pair) => !names.includes(readPair(pair)[0]))
-  return kept.length === 0 ? undefined : kept.join(";").trim()
+  return kept.length === 0 ? undefined : trimBlanks(kept.join(";"))
 }

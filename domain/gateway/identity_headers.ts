@@ -14,22 +14,6 @@ const IDENTITY_NAME =
  */
 export const isIdentityHeader = (name: string): boolean => IDENTITY_NAME.test(name)
 
-/** The identity headers by name, for a gateway that can clear headers only one name at a time. */
-export const IDENTITY_HEADERS: ReadonlyArray<string> = [
-  "x-userinfo",
-  "x-id-token",
-  "x-access-token",
-  "x-credential-identifier",
-  "x-consumer-id",
-  "x-consumer-custom-id",
-  "x-consumer-username",
-  "x-consumer-groups",
-  "x-authenticated-userid",
-  "x-authenticated-groups",
-  "x-authenticated-scope",
-  "x-anonymous-consumer",
-]
-
 const SHOWN_CLAIMS = ["sub", "preferred_username", "name", "email", "azp"] as const
 const PLAIN = /^[\x21-\x7e]{1,256}$/
 

@@ -1,8 +1,12 @@
 import { setTimeout } from "node:timers/promises"
-import type { Header } from "../../domain/gateway/verdict.ts"
-import type { Echo } from "../upstream/echo_server.ts"
-import { type CheckCase, type CheckGroup, isRefusal } from "./check_case.ts"
-import { type RawAnswer, sendRaw } from "./raw_http.ts"
+import { type CheckCase, type CheckGroup, isRefusal, type Severity } from "./check_case.ts"
+import type { Credentials, TokenBase } from "./credentials.ts"
+import { judgeAnswer } from "./judge_answer.ts"
+import { type RawAnswer, sendRaw, type TlsTrust } from "./raw_http.ts"
+import { REASONS, type ReasonName } from "./reasons.ts"
+import { reproduce } from "./reproduce.ts"
+import type { Watched } from "./upstream_watch.ts"
+import { requestText } from "./write_request.ts"
 
 /** What one case showed. */
 export interface CheckRow {
@@ -10,69 +14,45 @@ export interface CheckRow {
   readonly name: string
   /** Method and target, shortened; no credential is in it. */
   readonly request: string
+  readonly method: string
+  /** Request target, shortened. */
+  readonly target: string
+  /** The credential and the route of a row of the tokens' matrix. */
+  readonly cell?: { readonly credential: string; readonly route: string }
   readonly expected: string
   readonly got: string
   readonly outcome: "as expected" | "different" | "not asked"
+  /** Of a difference. */
+  readonly severity?: Severity
   /** What is different, or why it was not asked. */
   readonly note?: string
+  readonly reason: ReasonName
+  /** Why a difference matters, one sentence. */
+  readonly why?: string
+  /** RFC, advisory or weakness behind it. */
+  readonly source?: string
+  /** Line for a shell that shows the difference again; a token is taken from a variable. */
+  readonly reproduce?: string
 }
 
 /** What a case is asked with. */
 export interface Asking {
   readonly proxyUrl: string
-  readonly credentials: Readonly<Record<string, string | undefined>>
-  /** Requests the upstream has answered so far; `undefined` when it cannot be asked. */
-  readonly hits: () => Promise<number | undefined>
+  readonly trust: TlsTrust
+  readonly credentials: Readonly<Record<TokenBase, Credentials>>
+  readonly watched: Watched
 }
 
 const SHOWN_MAX = 60
 
-const shown = ({ method = "GET", target }: CheckCase): string =>
-  `${method} ${target.length > SHOWN_MAX ? `${target.slice(0, SHOWN_MAX)}...` : target}`
-
-/** The request as bytes; `$token` in target and headers becomes the credential. */
-const written = (each: CheckCase, proxyUrl: string, token: string | undefined): string => {
-  const filled = (text: string) => text.replaceAll("$token", token ?? "")
-  const line = `${each.method ?? "GET"} ${filled(each.target)} HTTP/1.1\r\n`
-  if (each.rawRest !== undefined) return line + each.rawRest
-  const own: ReadonlyArray<Header> =
-    each.headers ?? (token === undefined ? [] : ([["Authorization", "Bearer $token"]] as const))
-  const carries = (name: string) => own.some(([given]) => given.toLowerCase() === name)
-  const bearer: ReadonlyArray<Header> =
-    token !== undefined && !JSON.stringify([each.target, own]).includes("$token")
-      ? [["Authorization", "Bearer $token"]]
-      : []
-  const headers: ReadonlyArray<Header> = [
-    ...(carries("host") ? [] : ([["Host", new URL(proxyUrl).host]] as const)),
-    ...(carries("connection") ? [] : ([["Connection", "close"]] as const)),
-    ...bearer,
-    ...own,
-  ]
-  return `${line}${headers.map(([name, value]) => `${name}: ${filled(value)}\r\n`).join("")}\r\n`
-}
-
-const echoOf = (body: string): Echo | undefined => {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === "object" && value !== null && "path" in value && "headers" in value
-      ? (value as Echo)
-      : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const differenceIn = (each: CheckCase, answer: RawAnswer, touched: number | undefined): string | undefined => {
-  if (!each.expect.includes(answer.statuses)) return `answered ${answer.statuses}`
-  if (isRefusal(each) && touched !== undefined && touched > 0) return "refused, and the upstream was asked all the same"
-  const echo = each.received === undefined ? undefined : echoOf(answer.body)
-  return (echo === undefined ? undefined : each.received?.(echo)) ?? each.answered?.(answer.head)
-}
+const shortened = (target: string): string => (target.length > SHOWN_MAX ? `${target.slice(0, SHOWN_MAX)}...` : target)
 
 /** Milliseconds without a new request after which the upstream counts as quiet. */
 const QUIET_MS = 50
 
-const quiet = async (hits: Asking["hits"]): Promise<void> => {
+type Hits = NonNullable<Watched["hits"]>
+
+const quiet = async (hits: Hits): Promise<void> => {
   let seen = await hits()
   for (;;) {
     await setTimeout(QUIET_MS)
@@ -87,7 +67,9 @@ const quiet = async (hits: Asking["hits"]): Promise<void> => {
  * once that is quiet: an earlier row's connection was closed on it while its request was still on the way. A gateway that
  * lets the request through does so the second time, too.
  */
-const ask = async (each: CheckCase, send: () => Promise<RawAnswer>, hits: Asking["hits"]) => {
+const ask = async (each: CheckCase, send: () => Promise<RawAnswer>, hits: Hits | undefined) => {
+  // Where the upstream may be asked, nobody needs to know how often it was.
+  if (hits === undefined || !isRefusal(each)) return { answer: await send(), touched: undefined }
   const once = async () => {
     const before = await hits()
     const answer = await send()
@@ -95,23 +77,48 @@ const ask = async (each: CheckCase, send: () => Promise<RawAnswer>, hits: Asking
     return { answer, touched: before === undefined || after === undefined ? undefined : after - before }
   }
   const first = await once()
-  if (!isRefusal(each) || first.touched === undefined || first.touched === 0) return first
+  // An answer that lets the request through explains the hit.
+  if (first.touched === undefined || first.touched === 0 || /^2\d\d$/.test(first.answer.statuses)) return first
   await quiet(hits)
   return once()
 }
 
-/** Asks one case. */
-export const askCase = async (each: CheckCase, { proxyUrl, credentials, hits }: Asking): Promise<CheckRow> => {
-  const row = { group: each.group, name: each.name, request: shown(each), expected: each.expect.join(" or ") }
-  const token = each.credential === undefined || each.credential === "none" ? undefined : credentials[each.credential]
-  if (each.credential !== undefined && each.credential !== "none" && token === undefined)
-    return { ...row, got: "-", outcome: "not asked", note: "the token cannot be made without the realm's secrets" }
-  const { answer, touched } = await ask(each, () => sendRaw(proxyUrl, written(each, proxyUrl, token)), hits)
-  const difference = differenceIn(each, answer, touched)
+/**
+ * Asks one case.
+ *
+ * @throws {Unreachable} when there is no connection to the gateway
+ */
+export const askCase = async (each: CheckCase, asking: Asking): Promise<CheckRow> => {
+  const { proxyUrl, trust, credentials, watched } = asking
+  const { group, name, reason, cell, method = "GET", credential = "none", base = "access" } = each
+  const target = shortened(each.target)
+  const row = {
+    group,
+    name,
+    request: `${method} ${target}`,
+    method,
+    target,
+    ...(cell === undefined ? {} : { cell }),
+    expected: each.expectation ?? each.expect.join(" or "),
+    reason,
+  }
+  const token = credentials[base][credential]
+  if (credential !== "none" && token === undefined)
+    return { ...row, got: "-", outcome: "not asked", note: "this token cannot be made with what is known of the realm" }
+  const request = requestText(each, new URL(proxyUrl).host, token)
+  const { answer, touched } = await ask(each, () => sendRaw(proxyUrl, request, trust), watched.hits)
+  const judged = judgeAnswer(each, { answer, touched, watched })
+  const got = answer.statuses
+  if (judged === undefined) return { ...row, got, outcome: "as expected" }
+  if (judged === "unknown")
+    return { ...row, got, outcome: "not asked", note: "the upstream does not tell what it received" }
   return {
     ...row,
-    got: answer.statuses,
-    outcome: difference === undefined ? "as expected" : "different",
-    ...(difference === undefined ? {} : { note: difference }),
+    got,
+    outcome: "different",
+    severity: judged.severity,
+    note: judged.text,
+    ...REASONS[reason],
+    reproduce: reproduce(each, proxyUrl, trust, token !== undefined),
   }
 }

@@ -1,5 +1,6 @@
+import type { Line } from "../../domain/gateway/route_profile.ts"
 import type { StackOptions } from "../../domain/gateway/stack_options.ts"
-import { GATEWAY_ENVIRONMENT, IMAGES } from "./images.ts"
+import { GATEWAY_ENVIRONMENT, IMAGES, PLATFORMS } from "./images.ts"
 
 /** The address that every port is published on. */
 const HERE = "127.0.0.1"
@@ -35,15 +36,21 @@ const DATABASES = {
 
 const CONFIG = "/run/portolan/kong.yml"
 
-const gateway = (environment: Readonly<Record<string, string>>) => ({
-  build: { context: ".", dockerfile: "gateway.Dockerfile" },
+/** A container with our binary in it, made for the line's system. */
+const built = (line: Line, dockerfile: string) => ({
+  build: { context: ".", dockerfile },
+  ...(PLATFORMS[line] === undefined ? {} : { platform: PLATFORMS[line] }),
+})
+
+const gateway = (line: Line, environment: Readonly<Record<string, string>>) => ({
+  ...built(line, "gateway.Dockerfile"),
   environment: { ...GATEWAY_ENVIRONMENT, ...environment },
   volumes: ["./gate.json:/run/portolan/gate.json:ro", `./kong.yml:${CONFIG}:ro`],
 })
 
 /** One run that prepares the database: tables, and then the declarative configuration put into them. */
-const migrations = (environment: Readonly<Record<string, string>>) => ({
-  ...gateway(environment),
+const migrations = (line: Line, environment: Readonly<Record<string, string>>) => ({
+  ...gateway(line, environment),
   command: ["sh", "-c", `kong migrations bootstrap && kong config db_import ${CONFIG}`],
   depends_on: { database: { condition: "service_healthy" } },
   restart: "on-failure:3",
@@ -60,7 +67,7 @@ export const composeDocument = ({ gateway: line, database, proxyPort, idpPort, u
   return {
     services: {
       upstream: {
-        build: { context: ".", dockerfile: "upstream.Dockerfile" },
+        ...built(line, "upstream.Dockerfile"),
         ports: [`${HERE}:${upstreamPort}:8900`],
         volumes: ["./control:/run/portolan/control:ro"],
       },
@@ -87,9 +94,9 @@ export const composeDocument = ({ gateway: line, database, proxyPort, idpPort, u
       },
       ...(chosen === undefined
         ? {}
-        : { database: { image: chosen.image, ...chosen.service }, migrations: migrations(environment) }),
+        : { database: { image: chosen.image, ...chosen.service }, migrations: migrations(line, environment) }),
       gateway: {
-        ...gateway(environment),
+        ...gateway(line, environment),
         ports: [`${HERE}:${proxyPort}:8000`],
         // The image's own check runs once a minute.
         healthcheck: every(["CMD", "kong", "health"], 2, 60),

@@ -4,11 +4,13 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { Effect } from "effect"
+import type { Line } from "../../domain/gateway/route_profile.ts"
 import { bunPath, siblingOf } from "../bun_path.ts"
 import { StackFailed, StackRefused } from "../errors.ts"
 import { redact } from "../service_log.ts"
 import { type StackState, stackFiles } from "../state.ts"
 import { dockerFiles } from "./files.ts"
+import { PLATFORMS } from "./images.ts"
 
 interface Ran {
   readonly exitCode: number
@@ -74,10 +76,32 @@ export const requireDocker = Effect.gen(function* () {
 
 const ENTRY = siblingOf(import.meta.url, "../plugin/gate_main")
 
+/**
+ * What `bun build --compile` makes the binary for: the system of the containers (Linux with glibc), whatever this machine is.
+ *
+ * @param architecture of the containers, as Docker names it
+ * @param own architecture of this machine, as Node names it: another one's processors may be emulated, and emulators know only
+ *   the older instructions
+ */
+export const binaryTarget = (architecture: string, own: string): string => {
+  if (architecture !== "amd64") return "bun-linux-arm64"
+  return own === "x64" ? "bun-linux-x64" : "bun-linux-x64-baseline"
+}
+
 /** Builds the plugin server as one binary for the containers. */
-const buildGate = Effect.fnUntraced(function* (outfile: string) {
-  const target = process.platform === "linux" ? [] : [`--target=bun-linux-${process.arch}`]
-  const built = yield* run(bunPath(), ["build", "--compile", "--minify", ...target, ENTRY, "--outfile", outfile])
+const buildGate = Effect.fnUntraced(function* (line: Line, outfile: string) {
+  const platform =
+    PLATFORMS[line] ?? (yield* run("docker", ["version", "--format", "linux/{{.Server.Arch}}"])).out.trim()
+  const target = binaryTarget(platform.replace("linux/", ""), process.arch)
+  const built = yield* run(bunPath(), [
+    "build",
+    "--compile",
+    "--minify",
+    `--target=${target}`,
+    ENTRY,
+    "--outfile",
+    outfile,
+  ])
   if (built.exitCode !== 0)
     return yield* new StackFailed({ part: "gateway", reason: "its plugin server could not be built", log: tail(built) })
 })
@@ -101,7 +125,7 @@ const writeFiles = (home: string, state: StackState): void => {
  */
 export const startContainers = Effect.fnUntraced(function* (home: string, state: StackState) {
   writeFiles(home, state)
-  yield* buildGate(join(stackFiles(home).docker, "gate"))
+  yield* buildGate(state.options.gateway, join(stackFiles(home).docker, "gate"))
   const started = yield* compose(home, projectOf(home), "up", "--detach", "--build", "--remove-orphans")
   if (started.exitCode !== 0)
     return yield* new StackFailed({ part: "docker", reason: "the containers did not start", log: tail(started) })

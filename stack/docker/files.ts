@@ -5,7 +5,7 @@ import type { GateSettings } from "../plugin/gate_settings.ts"
 import { REALM } from "../realm.ts"
 import type { StackState } from "../state.ts"
 import { composeDocument } from "./compose.ts"
-import { gatewayDockerfile, upstreamDockerfile } from "./images.ts"
+import { GUARD_ANSWER_MS, gatewayDockerfile, SOCKET, upstreamDockerfile } from "./images.ts"
 import { kongConfig } from "./kong_config.ts"
 import { realmImport } from "./realm_import.ts"
 
@@ -23,10 +23,11 @@ export const dockerFiles = (state: StackState): ReadonlyMap<string, string> => {
     realmUrl: `http://idp:8080/realms/${REALM.name}`,
     webSecret: secrets.webClient,
   }
+  const guard = { socket: SOCKET, answerMs: GUARD_ANSWER_MS, publicUrl: urls.proxy }
   const realm = (name: string) => json(realmImport(name, secrets, [urls.proxy]))
   return new Map([
     ["compose.yml", yaml(composeDocument(options))],
-    ["kong.yml", yaml(kongConfig(options.gateway, routesOf(options.gateway, options.variant)))],
+    ["kong.yml", yaml(kongConfig(options.gateway, routesOf(options.gateway, options.variant), guard))],
     ["gateway.Dockerfile", gatewayDockerfile(options.gateway)],
     ["upstream.Dockerfile", upstreamDockerfile],
     ["gate.json", json(gate)],

@@ -1,6 +1,7 @@
 import type { Line, Route } from "../../domain/gateway/route_profile.ts"
 import { ALLOWED } from "../plugin/judge_event.ts"
 import { PLUGIN } from "../plugin/plugin_info.ts"
+import { type GuardSettings, guardPlugin } from "./guard.ts"
 
 /** Name and port of a service as the other containers reach it. */
 const UPSTREAM_ADDRESS = "http://upstream:8900"
@@ -21,9 +22,13 @@ const SENTINEL = {
 /** A route's path as the line's router reads it: a regular expression that ends at a segment boundary. */
 const routePath = (line: Line, { prefix }: Route): string => `${line === "3.9" ? "~" : ""}${prefix}(?:/|$)`
 
-/** The gateway's declarative configuration: a route per prefix, each with the policies and the sentinel. */
-export const kongConfig = (line: Line, routes: ReadonlyArray<Route>) => ({
+/**
+ * The gateway's declarative configuration: the guard before everything, and a route per prefix, each with the policies and the
+ * sentinel.
+ */
+export const kongConfig = (line: Line, routes: ReadonlyArray<Route>, guard: GuardSettings) => ({
   _format_version: line === "3.9" ? "3.0" : "2.1",
+  plugins: [guardPlugin(guard)] as const,
   services: [
     {
       name: "upstream",

@@ -1,12 +1,18 @@
-import { cookieNames } from "../../domain/gateway/cookies.ts"
+import { cookieNames, nameSet } from "../../domain/gateway/cookies.ts"
 import { type GatewayRequest, headerValue, headerValues, withoutCookies } from "../../domain/gateway/gateway_request.ts"
 import { isIdentityHeader } from "../../domain/gateway/identity_headers.ts"
 import type { Header, Verdict } from "../../domain/gateway/verdict.ts"
 
-/** Headers of one connection, not of the message (RFC 9110 section 7.6.1). */
+type Forward = Extract<Verdict, { kind: "forward" }>
+
+/**
+ * Headers of one connection, not of the message (RFC 9110 section 7.6.1), and `Proxy`, which some servers hand to programs as the
+ * proxy they are to use (CVE-2016-5385).
+ */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
+  "proxy",
   "proxy-authenticate",
   "proxy-authorization",
   "proxy-connection",
@@ -18,9 +24,9 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "expect",
 ])
 
-/** True for a header that only the gateway may set: where a request came from, and who asks. */
+/** True for a header that only the gateway may set: where a request came from, how long it is, and who asks. */
 const isGatewaysOwn = (name: string): boolean =>
-  /^(host|forwarded|x-real-ip|x-(forwarded|portolan)-.*)$/.test(name) || isIdentityHeader(name)
+  /^(host|content-length|forwarded|x-real-ip|x-(forwarded|portolan)-.*)$/.test(name) || isIdentityHeader(name)
 
 const namesIn = (connection: string): ReadonlyArray<string> =>
   connection.split(",").map((name) => name.trim().toLowerCase())
@@ -32,6 +38,31 @@ const VIA = ["via", "1.1 portolan"] as const
 const WANTS_LENGTH = /^(POST|PUT|PATCH)$/
 
 /**
+ * The names of a request's headers that the upstream must not receive as the client sent them: they belong to a connection, to
+ * the gateway or to an identity, or nobody judged them.
+ *
+ * Servers that hand headers on as variables turn `-` into `_`, so both spellings are one name to them, and to this.
+ *
+ * @returns true for a name, in lower case, that is withheld
+ */
+export const withheldFrom = (request: GatewayRequest, { keepAuthorization }: Forward): ((name: string) => boolean) => {
+  const hop = headerValues(request, "connection").flatMap(namesIn)
+  return (name) => {
+    const plain = name.replaceAll("_", "-")
+    return (
+      HOP_BY_HOP.has(plain) ||
+      isGatewaysOwn(plain) ||
+      hop.includes(name) ||
+      (plain === "authorization" && !keepAuthorization)
+    )
+  }
+}
+
+/** A line of cookies without the gateway's own; `undefined` when none is left. */
+export const foreignCookies = (line: string, publicUrl: string): string | undefined =>
+  withoutCookies(line, Object.values(cookieNames(publicUrl)))
+
+/**
  * The one header that frames the body for the upstream. It is set whatever the client's `Connection` header names: a body
  * without it would be read as a second request.
  */
@@ -39,6 +70,12 @@ const framing = (request: GatewayRequest): ReadonlyArray<Header> => {
   if (headerValue(request, "transfer-encoding") !== undefined) return [["transfer-encoding", "chunked"]]
   const length = headerValue(request, "content-length") ?? (WANTS_LENGTH.test(request.method) ? "0" : undefined)
   return length === undefined ? [] : [["content-length", length]]
+}
+
+/** Scheme and host of the gateway's public address. */
+export const publicOrigin = (publicUrl: string): { readonly scheme: string; readonly host: string } => {
+  const [scheme = "", host = ""] = publicUrl.split("://")
+  return { scheme, host }
 }
 
 /** Where a request came in. */
@@ -51,48 +88,49 @@ export interface Arrival {
 }
 
 /**
- * Headers for the upstream: the client's, without what belongs to a connection, to the gateway or to an identity, and
- * then the gateway's own.
+ * Headers for the upstream: the client's, without what is withheld, and then the gateway's own.
+ *
+ * The gateway on Kong hands on the same ones; what differs is named in README.md beside this file.
  */
 export const upstreamHeaders = (
   request: GatewayRequest,
-  verdict: Extract<Verdict, { kind: "forward" }>,
+  verdict: Forward,
   { clientAddress, publicUrl, upstreamHost }: Arrival,
 ): Array<Header> => {
   const sent: Array<Header> = [["host", upstreamHost]]
-  const hop = headerValues(request, "connection").flatMap(namesIn)
+  const isWithheld = withheldFrom(request, verdict)
   for (const [name, value] of request.headers) {
-    if (HOP_BY_HOP.has(name) || isGatewaysOwn(name) || hop.includes(name) || name === "content-length") continue
-    if (name === "authorization" && !verdict.keepAuthorization) continue
-    const passed = name === "cookie" ? withoutCookies(value, Object.values(cookieNames(publicUrl))) : value
+    if (isWithheld(name)) continue
+    const passed = name === "cookie" ? foreignCookies(value, publicUrl) : value
     if (passed !== undefined) sent.push([name, passed])
   }
-  sent.push(...framing(request))
-  const scheme = publicUrl.indexOf("://")
+  const { scheme, host } = publicOrigin(publicUrl)
   sent.push(
+    ...framing(request),
     VIA,
     ["x-forwarded-for", clientAddress],
-    ["x-forwarded-proto", publicUrl.slice(0, scheme)],
-    ["x-forwarded-host", publicUrl.slice(scheme + 3)],
+    ["x-forwarded-proto", scheme],
+    ["x-forwarded-host", host],
+    ["x-real-ip", clientAddress],
+    ...verdict.identity,
   )
-  for (const [name, value] of verdict.identity) sent.push([name, value])
   return sent
 }
 
 /**
- * The upstream's headers as the gateway's: nothing of its connection, and no cookies named like ours.
+ * The upstream's headers as the gateway's: nothing of its connection, and no cookies that would come back as ours.
  *
  * @param status of the answer; one of 204 has no length (RFC 9110 section 8.6)
  */
 export const clientHeaders = (given: ReadonlyArray<Header>, status: number, publicUrl: string): Array<Header> => {
   const hop = given.flatMap(([name, value]) => (name === "connection" ? namesIn(value) : []))
-  const ours = Object.values(cookieNames(publicUrl)).map((name) => `${name}=`)
+  const ours = Object.values(cookieNames(publicUrl)).map((name) => name.toLowerCase())
   const passed = given.filter(
     ([name, value]) =>
       !HOP_BY_HOP.has(name) &&
       !hop.includes(name) &&
       !(name === "content-length" && status === 204) &&
-      !(name === "set-cookie" && ours.some((each) => value.trimStart().startsWith(each))),
+      !(name === "set-cookie" && ours.includes(nameSet(value))),
   )
   return [...passed, VIA]
 }

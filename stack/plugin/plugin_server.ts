@@ -13,6 +13,8 @@ export interface PluginServerOptions {
   readonly decide: (request: GatewayRequest) => Promise<Verdict>
   /** Origin a browser reaches the gateway at. */
   readonly publicUrl: string
+  /** Takes a line for the log. */
+  readonly say: (line: string) => void
 }
 
 type Answer = NonNullable<MessageInitShape<typeof RpcReturnSchema>["return"]>
@@ -51,7 +53,7 @@ const answerTo = ({ call }: RpcCall, nextInstance: () => number): Answer => {
 /** Serves one connection of the gateway: one call after another. */
 const serve = async (
   socket: Socket,
-  { decide, publicUrl }: PluginServerOptions,
+  { decide, publicUrl, say }: PluginServerOptions,
   nextInstance: () => number,
 ): Promise<void> => {
   const frames = new Frames(socket)
@@ -61,7 +63,7 @@ const serve = async (
     const call = fromBinary(RpcCallSchema, frame)
     const isEvent = call.call.case === "cmdHandleEvent"
     if (isEvent) {
-      if (!(await judgeEvent(new GatewayCalls(frames), decide, publicUrl))) {
+      if (!(await judgeEvent(new GatewayCalls(frames), decide, publicUrl, say))) {
         // The gateway ends the event with its answer to the client and closes the connection.
         socket.end()
         return
@@ -80,6 +82,10 @@ export const pluginServer = (options: PluginServerOptions): Server => {
   return createServer((socket) => {
     // A connection that breaks ends its event. The sentinel plugin then refuses the request.
     socket.on("error", () => socket.destroy())
-    serve(socket, options, () => ++instances).catch(() => socket.destroy())
+    serve(socket, options, () => ++instances).catch((failure: Error) => {
+      // One that the gateway breaks off, as it does with every slow event, is said where the event ends.
+      if (!socket.destroyed) options.say(`a connection failed: ${failure.message}`)
+      socket.destroy()
+    })
   })
 }

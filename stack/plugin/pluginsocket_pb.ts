@@ -6,11 +6,9 @@
 // @generated from file pluginsocket.proto (package kong_plugin_protocol, syntax proto3)
 /* eslint-disable */
 
-import type { JsonObject, Message } from "@bufbuild/protobuf"
+import type { Message } from "@bufbuild/protobuf"
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2"
-import type { Value } from "@bufbuild/protobuf/wkt"
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt"
 
 /**
  * Describes the file pluginsocket.proto.
@@ -18,8 +16,7 @@ import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt"
 export const file_pluginsocket: GenFile =
   /*@__PURE__*/
   fileDesc(
-    "ChJwbHVnaW5zb2NrZXQucHJvdG8SFGtvbmdfcGx1Z2luX3Byb3RvY29sIhMKEUNtZEdldFBsdWdpbk5hbWVzIiAKEENtZEdldFBsdWdpbkluZm8SDAoEbmFtZRgBIAEoCSIwChBDbWRTdGFydEluc3RhbmNlEgwKBG5hbWUYASABKAkSDgoGY29uZmlnGAIgASgMIisKFENtZEdldEluc3RhbmNlU3RhdHVzEhMKC2luc3RhbmNlX2lkGAEgASgFIicKEENtZENsb3NlSW5zdGFuY2USEwoLaW5zdGFuY2VfaWQYASABKAUiOQoOQ21kSGFuZGxlRXZlbnQSEwoLaW5zdGFuY2VfaWQYASABKAUSEgoKZXZlbnRfbmFtZRgCIAEoCSLQAwoHUnBjQ2FsbBIQCghzZXF1ZW5jZRgBIAEoAxJHChRjbWRfZ2V0X3BsdWdpbl9uYW1lcxgfIAEoCzInLmtvbmdfcGx1Z2luX3Byb3RvY29sLkNtZEdldFBsdWdpbk5hbWVzSAASRQoTY21kX2dldF9wbHVnaW5faW5mbxggIAEoCzImLmtvbmdfcGx1Z2luX3Byb3RvY29sLkNtZEdldFBsdWdpbkluZm9IABJEChJjbWRfc3RhcnRfaW5zdGFuY2UYISABKAsyJi5rb25nX3BsdWdpbl9wcm90b2NvbC5DbWRTdGFydEluc3RhbmNlSAASTQoXY21kX2dldF9pbnN0YW5jZV9zdGF0dXMYIiABKAsyKi5rb25nX3BsdWdpbl9wcm90b2NvbC5DbWRHZXRJbnN0YW5jZVN0YXR1c0gAEkQKEmNtZF9jbG9zZV9pbnN0YW5jZRgjIAEoCzImLmtvbmdfcGx1Z2luX3Byb3RvY29sLkNtZENsb3NlSW5zdGFuY2VIABJAChBjbWRfaGFuZGxlX2V2ZW50GCQgASgLMiQua29uZ19wbHVnaW5fcHJvdG9jb2wuQ21kSGFuZGxlRXZlbnRIAEIGCgRjYWxsIhwKC1BsdWdpbk5hbWVzEg0KBW5hbWVzGAEgAygJIoQBCgpQbHVnaW5JbmZvEgwKBG5hbWUYASABKAkSEgoKdXBkYXRlZF9hdBgCIAEoAxIRCglsb2FkZWRfYXQYAyABKAMSDgoGcGhhc2VzGAQgAygJEg8KB3ZlcnNpb24YBSABKAkSEAoIcHJpb3JpdHkYBiABKAUSDgoGc2NoZW1hGAcgASgJIm8KDkluc3RhbmNlU3RhdHVzEgwKBG5hbWUYASABKAkSEwoLaW5zdGFuY2VfaWQYAiABKAUSJgoGY29uZmlnGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhIKCnN0YXJ0ZWRfYXQYBCABKAMi3AEKCVJwY1JldHVybhIQCghzZXF1ZW5jZRgBIAEoAxI5CgxwbHVnaW5fbmFtZXMYHyABKAsyIS5rb25nX3BsdWdpbl9wcm90b2NvbC5QbHVnaW5OYW1lc0gAEjcKC3BsdWdpbl9pbmZvGCAgASgLMiAua29uZ19wbHVnaW5fcHJvdG9jb2wuUGx1Z2luSW5mb0gAEj8KD2luc3RhbmNlX3N0YXR1cxghIAEoCzIkLmtvbmdfcGx1Z2luX3Byb3RvY29sLkluc3RhbmNlU3RhdHVzSABCCAoGcmV0dXJuIjIKAktWEgkKAWsYASABKAkSIQoBdhgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSIQCgNJbnQSCQoBdhgBIAEoBSITCgZTdHJpbmcSCQoBdhgBIAEoCSJSCghFeGl0QXJncxIOCgZzdGF0dXMYASABKAUSDAoEYm9keRgCIAEoDBIoCgdoZWFkZXJzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdGIGcHJvdG8z",
-    [file_google_protobuf_struct],
+    "ChJwbHVnaW5zb2NrZXQucHJvdG8SFGtvbmdfcGx1Z2luX3Byb3RvY29sIhMKEUNtZEdldFBsdWdpbk5hbWVzIiAKEENtZEdldFBsdWdpbkluZm8SDAoEbmFtZRgBIAEoCSIwChBDbWRTdGFydEluc3RhbmNlEgwKBG5hbWUYASABKAkSDgoGY29uZmlnGAIgASgMIisKFENtZEdldEluc3RhbmNlU3RhdHVzEhMKC2luc3RhbmNlX2lkGAEgASgFIicKEENtZENsb3NlSW5zdGFuY2USEwoLaW5zdGFuY2VfaWQYASABKAUiOQoOQ21kSGFuZGxlRXZlbnQSEwoLaW5zdGFuY2VfaWQYASABKAUSEgoKZXZlbnRfbmFtZRgCIAEoCSLQAwoHUnBjQ2FsbBIQCghzZXF1ZW5jZRgBIAEoAxJHChRjbWRfZ2V0X3BsdWdpbl9uYW1lcxgfIAEoCzInLmtvbmdfcGx1Z2luX3Byb3RvY29sLkNtZEdldFBsdWdpbk5hbWVzSAASRQoTY21kX2dldF9wbHVnaW5faW5mbxggIAEoCzImLmtvbmdfcGx1Z2luX3Byb3RvY29sLkNtZEdldFBsdWdpbkluZm9IABJEChJjbWRfc3RhcnRfaW5zdGFuY2UYISABKAsyJi5rb25nX3BsdWdpbl9wcm90b2NvbC5DbWRTdGFydEluc3RhbmNlSAASTQoXY21kX2dldF9pbnN0YW5jZV9zdGF0dXMYIiABKAsyKi5rb25nX3BsdWdpbl9wcm90b2NvbC5DbWRHZXRJbnN0YW5jZVN0YXR1c0gAEkQKEmNtZF9jbG9zZV9pbnN0YW5jZRgjIAEoCzImLmtvbmdfcGx1Z2luX3Byb3RvY29sLkNtZENsb3NlSW5zdGFuY2VIABJAChBjbWRfaGFuZGxlX2V2ZW50GCQgASgLMiQua29uZ19wbHVnaW5fcHJvdG9jb2wuQ21kSGFuZGxlRXZlbnRIAEIGCgRjYWxsIhwKC1BsdWdpbk5hbWVzEg0KBW5hbWVzGAEgAygJIoQBCgpQbHVnaW5JbmZvEgwKBG5hbWUYASABKAkSEgoKdXBkYXRlZF9hdBgCIAEoAxIRCglsb2FkZWRfYXQYAyABKAMSDgoGcGhhc2VzGAQgAygJEg8KB3ZlcnNpb24YBSABKAkSEAoIcHJpb3JpdHkYBiABKAUSDgoGc2NoZW1hGAcgASgJIkcKDkluc3RhbmNlU3RhdHVzEgwKBG5hbWUYASABKAkSEwoLaW5zdGFuY2VfaWQYAiABKAUSEgoKc3RhcnRlZF9hdBgEIAEoAyLcAQoJUnBjUmV0dXJuEhAKCHNlcXVlbmNlGAEgASgDEjkKDHBsdWdpbl9uYW1lcxgfIAEoCzIhLmtvbmdfcGx1Z2luX3Byb3RvY29sLlBsdWdpbk5hbWVzSAASNwoLcGx1Z2luX2luZm8YICABKAsyIC5rb25nX3BsdWdpbl9wcm90b2NvbC5QbHVnaW5JbmZvSAASPwoPaW5zdGFuY2Vfc3RhdHVzGCEgASgLMiQua29uZ19wbHVnaW5fcHJvdG9jb2wuSW5zdGFuY2VTdGF0dXNIAEIICgZyZXR1cm4iXgoFVmFsdWUSFgoMc3RyaW5nX3ZhbHVlGAMgASgMSAASNQoKbGlzdF92YWx1ZRgGIAEoCzIfLmtvbmdfcGx1Z2luX3Byb3RvY29sLkxpc3RWYWx1ZUgAQgYKBGtpbmQiOAoJTGlzdFZhbHVlEisKBnZhbHVlcxgBIAMoCzIbLmtvbmdfcGx1Z2luX3Byb3RvY29sLlZhbHVlIkAKBUVudHJ5EgsKA2tleRgBIAEoDBIqCgV2YWx1ZRgCIAEoCzIbLmtvbmdfcGx1Z2luX3Byb3RvY29sLlZhbHVlIjUKBlN0cnVjdBIrCgZmaWVsZHMYASADKAsyGy5rb25nX3BsdWdpbl9wcm90b2NvbC5FbnRyeSI3CgJLVhIJCgFrGAEgASgMEiYKAXYYAiABKAsyGy5rb25nX3BsdWdpbl9wcm90b2NvbC5WYWx1ZSIQCgNJbnQSCQoBdhgBIAEoBSITCgZTdHJpbmcSCQoBdhgBIAEoDCJXCghFeGl0QXJncxIOCgZzdGF0dXMYASABKAUSDAoEYm9keRgCIAEoDBItCgdoZWFkZXJzGAMgASgLMhwua29uZ19wbHVnaW5fcHJvdG9jb2wuU3RydWN0YgZwcm90bzM",
   )
 
 /**
@@ -266,11 +263,6 @@ export type InstanceStatus = Message<"kong_plugin_protocol.InstanceStatus"> & {
   instanceId: number
 
   /**
-   * @generated from field: google.protobuf.Value config = 3;
-   */
-  config?: Value | undefined
-
-  /**
    * @generated from field: int64 started_at = 4;
    */
   startedAt: bigint
@@ -326,16 +318,100 @@ export type RpcReturn = Message<"kong_plugin_protocol.RpcReturn"> & {
 export const RpcReturnSchema: GenMessage<RpcReturn> = /*@__PURE__*/ messageDesc(file_pluginsocket, 10)
 
 /**
+ * @generated from message kong_plugin_protocol.Value
+ */
+export type Value = Message<"kong_plugin_protocol.Value"> & {
+  /**
+   * @generated from oneof kong_plugin_protocol.Value.kind
+   */
+  kind:
+    | {
+        /**
+         * @generated from field: bytes string_value = 3;
+         */
+        value: Uint8Array
+        case: "stringValue"
+      }
+    | {
+        /**
+         * @generated from field: kong_plugin_protocol.ListValue list_value = 6;
+         */
+        value: ListValue
+        case: "listValue"
+      }
+    | { case: undefined; value?: undefined }
+}
+
+/**
+ * Describes the message kong_plugin_protocol.Value.
+ * Use `create(ValueSchema)` to create a new message.
+ */
+export const ValueSchema: GenMessage<Value> = /*@__PURE__*/ messageDesc(file_pluginsocket, 11)
+
+/**
+ * @generated from message kong_plugin_protocol.ListValue
+ */
+export type ListValue = Message<"kong_plugin_protocol.ListValue"> & {
+  /**
+   * @generated from field: repeated kong_plugin_protocol.Value values = 1;
+   */
+  values: Value[]
+}
+
+/**
+ * Describes the message kong_plugin_protocol.ListValue.
+ * Use `create(ListValueSchema)` to create a new message.
+ */
+export const ListValueSchema: GenMessage<ListValue> = /*@__PURE__*/ messageDesc(file_pluginsocket, 12)
+
+/**
+ * @generated from message kong_plugin_protocol.Entry
+ */
+export type Entry = Message<"kong_plugin_protocol.Entry"> & {
+  /**
+   * @generated from field: bytes key = 1;
+   */
+  key: Uint8Array
+
+  /**
+   * @generated from field: kong_plugin_protocol.Value value = 2;
+   */
+  value?: Value | undefined
+}
+
+/**
+ * Describes the message kong_plugin_protocol.Entry.
+ * Use `create(EntrySchema)` to create a new message.
+ */
+export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/ messageDesc(file_pluginsocket, 13)
+
+/**
+ * @generated from message kong_plugin_protocol.Struct
+ */
+export type Struct = Message<"kong_plugin_protocol.Struct"> & {
+  /**
+   * @generated from field: repeated kong_plugin_protocol.Entry fields = 1;
+   */
+  fields: Entry[]
+}
+
+/**
+ * Describes the message kong_plugin_protocol.Struct.
+ * Use `create(StructSchema)` to create a new message.
+ */
+export const StructSchema: GenMessage<Struct> = /*@__PURE__*/ messageDesc(file_pluginsocket, 14)
+
+/**
  * @generated from message kong_plugin_protocol.KV
  */
 export type KV = Message<"kong_plugin_protocol.KV"> & {
   /**
-   * @generated from field: string k = 1;
+   * @generated from field: bytes k = 1;
    */
-  k: string
+  k: Uint8Array
 
   /**
-   * @generated from field: google.protobuf.Value v = 2;
+   * @generated from field: kong_plugin_protocol.Value v = 2;
    */
   v?: Value | undefined
 }
@@ -344,7 +420,7 @@ export type KV = Message<"kong_plugin_protocol.KV"> & {
  * Describes the message kong_plugin_protocol.KV.
  * Use `create(KVSchema)` to create a new message.
  */
-export const KVSchema: GenMessage<KV> = /*@__PURE__*/ messageDesc(file_pluginsocket, 11)
+export const KVSchema: GenMessage<KV> = /*@__PURE__*/ messageDesc(file_pluginsocket, 15)
 
 /**
  * @generated from message kong_plugin_protocol.Int
@@ -360,23 +436,23 @@ export type Int = Message<"kong_plugin_protocol.Int"> & {
  * Describes the message kong_plugin_protocol.Int.
  * Use `create(IntSchema)` to create a new message.
  */
-export const IntSchema: GenMessage<Int> = /*@__PURE__*/ messageDesc(file_pluginsocket, 12)
+export const IntSchema: GenMessage<Int> = /*@__PURE__*/ messageDesc(file_pluginsocket, 16)
 
 /**
  * @generated from message kong_plugin_protocol.String
  */
 export type String = Message<"kong_plugin_protocol.String"> & {
   /**
-   * @generated from field: string v = 1;
+   * @generated from field: bytes v = 1;
    */
-  v: string
+  v: Uint8Array
 }
 
 /**
  * Describes the message kong_plugin_protocol.String.
  * Use `create(StringSchema)` to create a new message.
  */
-export const StringSchema: GenMessage<String> = /*@__PURE__*/ messageDesc(file_pluginsocket, 13)
+export const StringSchema: GenMessage<String> = /*@__PURE__*/ messageDesc(file_pluginsocket, 17)
 
 /**
  * @generated from message kong_plugin_protocol.ExitArgs
@@ -393,13 +469,13 @@ export type ExitArgs = Message<"kong_plugin_protocol.ExitArgs"> & {
   body: Uint8Array
 
   /**
-   * @generated from field: google.protobuf.Struct headers = 3;
+   * @generated from field: kong_plugin_protocol.Struct headers = 3;
    */
-  headers?: JsonObject | undefined
+  headers?: Struct | undefined
 }
 
 /**
  * Describes the message kong_plugin_protocol.ExitArgs.
  * Use `create(ExitArgsSchema)` to create a new message.
  */
-export const ExitArgsSchema: GenMessage<ExitArgs> = /*@__PURE__*/ messageDesc(file_pluginsocket, 14)
+export const ExitArgsSchema: GenMessage<ExitArgs> = /*@__PURE__*/ messageDesc(file_pluginsocket, 18)

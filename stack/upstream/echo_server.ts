@@ -5,6 +5,16 @@ import { headerLines } from "../header_lines.ts"
 /** Bytes of a body repeated in the answer. */
 const ECHOED_MAX = 64 * 1024
 
+/**
+ * Word by which `stack check` asks an upstream that a person started how often it was asked. It is public: the count is no
+ * secret, and that upstream has none.
+ */
+export const COUNT_WORD = "count"
+
+/** The cookies that a request asks for, by `?set-cookie=...`: a check sees which of them a gateway lets through. */
+const cookiesFor = (target: string): ReadonlyArray<string> =>
+  new URLSearchParams(target.split("?")[1] ?? "").getAll("set-cookie").filter((line) => /^[ -~]+$/.test(line))
+
 /** What the upstream received, as it tells its caller. */
 export interface Echo {
   /** Raw request target. */
@@ -43,6 +53,8 @@ export const echoServer = (controlSecret: string): Server => {
         body: echoed.toString("utf8", 0, Math.min(length, ECHOED_MAX)),
       }
       response.setHeader("content-type", "application/json")
+      const cookies = cookiesFor(echo.path)
+      if (cookies.length > 0) response.setHeader("set-cookie", cookies)
       response.end(JSON.stringify(echo))
     })
   })

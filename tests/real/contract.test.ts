@@ -77,7 +77,7 @@ const succeeds = async (command: ReadonlyArray<string>): Promise<void> => {
   expect([await run.exited, ...texts].join("\n")).toStartWith("0\n")
 }
 
-realSuite(SCHEMATHESIS, "the contract", ({ command }) => {
+realSuite(SCHEMATHESIS, "the contract", (command) => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-contract-"))
   const document = join(folder, "openapi.json")
   let service: ContractService

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { randomUUID } from "node:crypto"
 import type { JWK } from "jose"
 import { ALLOWED_PATHS, type Line, routesOf } from "../../domain/gateway/route_profile.ts"
+import { stackGateway } from "../../stack/check/checked_gateway.ts"
 import { type CheckTarget, type PreparedCheck, prepareCheck } from "../../stack/check/run_check.ts"
 import { tokenCases } from "../../stack/check/token_cases.ts"
 import { realmImport } from "../../stack/docker/realm_import.ts"
@@ -73,6 +74,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
   for (const [line, jwtRoles] of BUILDS) {
     const issuer = issuerOf(server.url, realm)
     const routes = routesOf(line, "variant")
+    const checked = stackGateway(line, "variant", jwtRoles)
     let gateway: Awaited<ReturnType<typeof startLocalGateway>>
     let prepared: PreparedCheck
 
@@ -94,13 +96,11 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
       })
       const target: CheckTarget = {
         proxyUrl: gateway.url,
-        line,
-        variant: "variant",
-        jwtRoles,
+        gateway: checked,
         tokens: sourceOf(realm),
         otherTokens: sourceOf(other),
         signingKey,
-        hits: gateway.hits,
+        watch: { hits: gateway.hits },
       }
       prepared = await prepareCheck(target)
     })
@@ -110,7 +110,7 @@ realSuite(KEYCLOAK, "the gateway in front of a real Keycloak", (server) => {
       await gateway.stop()
     })
 
-    for (const each of tokenCases(routes, jwtRoles))
+    for (const each of tokenCases(checked))
       test(`${line}: ${each.name}`, async () => {
         const { outcome, got, note } = await prepared.ask(each)
         expect({ outcome, got, note }).toEqual({ outcome: "as expected", got, note: undefined })

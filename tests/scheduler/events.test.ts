@@ -34,12 +34,11 @@ describe("events", () => {
 
   test("go on from the last index after a broken connection and after refusals that pass", async () => {
     await start()
-    let lines = 0
+    let breakOff = () => {}
     agent.script(
       (response) => {
-        response.writeHead(200).write('{}\n{"Index":41,"Events":[{"Topic":"Job"}]}\n{"Index":4')
-        setTimeout(() => response.destroy(), 20)
-        return true
+        breakOff = () => void response.destroy()
+        return response.writeHead(200).write('{}\n{"Index":41,"Events":[{"Topic":"Job"}]}\n{"Index":4') !== undefined
       },
       reply(500, "No cluster leader"),
       (response) =>
@@ -47,8 +46,8 @@ describe("events", () => {
     )
     const indexes: Array<unknown> = []
     for await (const { Index } of scheduler.events()) {
-      indexes.push(Index)
-      if (++lines === 2) break
+      if (indexes.push(Index) === 2) break
+      breakOff()
     }
     expect(indexes).toEqual([41, 18446744073709551615n])
     expect(agent.requests.map(({ target }) => new URL(target, "http://x").searchParams.get("index"))).toEqual([

@@ -1,18 +1,21 @@
 // What the Docker engine is made from, and what it refuses. No image is needed here; with one, tests/stack/real_gateway
 // would be `portolan stack up --engine docker` and `portolan stack check`.
 import { afterAll, describe, expect, test } from "bun:test"
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { parse } from "yaml"
 import { type Line, routesOf, type Variant } from "../../domain/gateway/route_profile.ts"
 import { STACK_DEFAULTS, type StackOptions } from "../../domain/gateway/stack_options.ts"
+import { binaryTarget } from "../../stack/docker/docker_engine.ts"
 import { dockerFiles } from "../../stack/docker/files.ts"
+import { guardPlugin } from "../../stack/docker/guard.ts"
+import { GATEWAY_ENVIRONMENT, WORKERS } from "../../stack/docker/images.ts"
 import type { StackState } from "../../stack/state.ts"
+import { runHere } from "../support/command_here.ts"
 import { COMPOSE, realSuite } from "../support/real_servers.ts"
 import { KEYS } from "../support/tokens.ts"
 
-const ROOT = join(import.meta.dir, "../..")
 const folder = mkdtempSync(join(tmpdir(), "portolan-docker-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -56,6 +59,23 @@ for (const [line, variant, database] of COMBINATIONS)
     const files = dockerFiles(state)
     const document = (name: string): unknown => parse(files.get(name) ?? "")
 
+    test("before every route stands the guard, with its Lua and this stack's addresses", () => {
+      const { plugins } = document("kong.yml") as {
+        plugins: ReadonlyArray<{ name: string; config: Record<string, ReadonlyArray<string>> }>
+      }
+      expect(plugins.map(({ name }) => name)).toEqual(["pre-function"])
+      const [guard] = plugins
+      expect(Object.keys(guard?.config ?? {})).toEqual(["rewrite", "access", "header_filter"])
+      for (const [phase, [text = "", ...more]] of Object.entries(guard?.config ?? {})) {
+        expect(more).toEqual([])
+        expect(text).toStartWith(
+          `local settings = {\n  socket = "${GATEWAY_ENVIRONMENT.KONG_PLUGINSERVER_GATE_SOCKET}",\n`,
+        )
+        expect(text).toContain('public_scheme = "http",\n  public_host = "127.0.0.1:8000",\n')
+        expect(text).toEndWith(readFileSync(join(import.meta.dir, `../../stack/docker/guard/${phase}.lua`), "utf8"))
+      }
+    })
+
     test("every route asks the policies and then the sentinel", () => {
       const config = document("kong.yml") as {
         _format_version: string
@@ -77,7 +97,13 @@ for (const [line, variant, database] of COMBINATIONS)
       const { services } = document("compose.yml") as {
         services: Record<
           string,
-          { ports?: ReadonlyArray<string>; depends_on?: object; environment?: Record<string, string> }
+          {
+            ports?: ReadonlyArray<string>
+            depends_on?: object
+            environment?: Record<string, string>
+            build?: object
+            platform?: string
+          }
         >
       }
       expect(Object.keys(services).sort()).toEqual(
@@ -88,6 +114,15 @@ for (const [line, variant, database] of COMBINATIONS)
       expect(services["gateway"]?.environment?.["KONG_DATABASE"]).toBe(database)
       expect(services["gateway"]?.environment?.["KONG_ADMIN_LISTEN"]).toBe("127.0.0.1:8001")
       expect(services["gateway"]?.environment).not.toHaveProperty("KONG_TRUSTED_IPS")
+      // Every container with our binary in it is of the system that the binary is built for.
+      for (const [name, { build, platform }] of Object.entries(services))
+        expect([name, platform]).toEqual([name, build !== undefined && line === "2.8" ? "linux/amd64" : undefined])
+      expect(services["gateway"]?.environment).toMatchObject({
+        KONG_NGINX_PROXY_LUA_SOCKET_READ_TIMEOUT: "5s",
+        KONG_NGINX_WORKER_PROCESSES: String(WORKERS),
+        // Lines of the plugin server are of this level.
+        KONG_LOG_LEVEL: "info",
+      })
       expect(Object.keys(services["gateway"]?.depends_on ?? {}).includes("migrations")).toBe(database !== "off")
     })
 
@@ -98,6 +133,8 @@ for (const [line, variant, database] of COMBINATIONS)
       for (const word of Object.values(SECRETS)) expect(shown).not.toContain(word)
     })
 
+    // Without a database the builds' documents differ in the image alone.
+    if (line === "2.8" && database === "off") return
     realSuite(COMPOSE, "Docker's compose", ({ command }) => {
       test("takes the document", () => {
         const here = join(folder, `${line}-${variant}-${database}`)
@@ -111,6 +148,21 @@ for (const [line, variant, database] of COMBINATIONS)
       })
     })
   })
+
+test.each([
+  ["amd64", "x64", "bun-linux-x64"],
+  ["amd64", "arm64", "bun-linux-x64-baseline"],
+  ["arm64", "arm64", "bun-linux-arm64"],
+  ["arm64", "x64", "bun-linux-arm64"],
+] as const)("the binary for %s containers, built on %s", (architecture, own, target) => {
+  expect(binaryTarget(architecture, own)).toBe(target)
+})
+
+test("a text in the guard's settings cannot end its quotes", () => {
+  const [text] = guardPlugin({ socket: 'a"\n]]\\', answerMs: 1, publicUrl: "https://h" }).config.rewrite
+  expect(text).toContain('  socket = "a\\034\\010]]\\092",\n')
+  expect(text).toContain('cookies = { ["__host-portolan_session"] = true, ["__host-portolan_login"] = true }')
+})
 
 test("the realm has what its provider needs to hand out tokens", () => {
   const realm = JSON.parse(dockerFiles(stateOf({})).get("realms/demo.json") ?? "") as {
@@ -130,32 +182,13 @@ test("the realm has what its provider needs to hand out tokens", () => {
   expect(service).toMatchObject({ clientId: "portolan-service", serviceAccountsEnabled: true })
 })
 
-test("without Docker the docker engine is refused, and nothing is written or started", () => {
+test("without Docker the docker engine is refused, and nothing is written or started", async () => {
   const home = join(folder, "home")
   mkdirSync(home)
-  const ran = Bun.spawnSync(
-    [
-      process.execPath,
-      "bootstrap/main.ts",
-      "stack",
-      "up",
-      "--engine",
-      "docker",
-      "--proxy-port",
-      "0",
-      "--idp-port",
-      "0",
-      "--upstream-port",
-      "0",
-    ],
-    {
-      cwd: ROOT,
-      env: { PATH: "/nowhere", PORTOLAN_HOME: home },
-    },
-  )
-  expect([ran.exitCode, ran.stderr.toString()]).toEqual([
-    2,
-    "refused: `docker version` does not answer: the docker engine needs it\n",
-  ])
-  expect(readdirSync(home)).toEqual([])
+  const words = "stack up --engine docker --proxy-port 0 --idp-port 0 --upstream-port 0".split(" ")
+  const stderr = "refused: `docker version` does not answer: the docker engine needs it\n"
+  const ran = await runHere(words, { PATH: "/nowhere", PORTOLAN_HOME: home })
+  expect(ran).toEqual({ code: 2, stdout: "", stderr })
+  // The lock's file stays; the lock ended with the command.
+  expect(readdirSync(home)).toEqual(["stack.lock"])
 })

@@ -17,7 +17,8 @@ const varint = (value: number): Bytes => {
 const join = (...parts: ReadonlyArray<Bytes>): Bytes => new Uint8Array(Buffer.concat(parts))
 const number = (field: number, value: number): Bytes => join(varint(field * 8), varint(value))
 const bytes = (field: number, value: Bytes | string): Bytes => {
-  const content = typeof value === "string" ? Buffer.from(value) : value
+  // The gateway puts the bytes of a request into its messages as they came.
+  const content = typeof value === "string" ? Buffer.from(value, "latin1") : value
   return join(varint(field * 8 + 2), varint(content.length), content)
 }
 
@@ -45,7 +46,8 @@ const fields = (message: Bytes): ReadonlyMap<number, ReadonlyArray<number | Buff
   return found
 }
 
-const text = (value: number | Buffer | undefined): string => (value === undefined ? "" : String(value))
+const text = (value: number | Buffer | undefined): string =>
+  value instanceof Buffer ? value.toString("latin1") : String(value ?? "")
 const one = (message: Bytes, field: number): number | Buffer | undefined => fields(message).get(field)?.[0]
 const inner = (message: Bytes, field: number): Bytes => {
   const value = one(message, field)

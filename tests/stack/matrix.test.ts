@@ -1,8 +1,9 @@
 // Gateway notes, sections 1.2 to 1.4 and 3: every row, on every build, against the running embedded stack. Each refusal
 // also asserts that the upstream was not asked.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import type { Line, Variant } from "../../domain/gateway/route_profile.ts"
+import { type Line, routesOf, type Variant } from "../../domain/gateway/route_profile.ts"
 import { stackTarget } from "../../stack/check/check_target.ts"
+import { stackGateway } from "../../stack/check/checked_gateway.ts"
 import { checkCases, type PreparedCheck, prepareCheck } from "../../stack/check/run_check.ts"
 import { type RunningStack, STACK_TEST_MS, startStack } from "./running_stack.ts"
 
@@ -27,11 +28,18 @@ for (const [line, variant, jwtRoles] of BUILDS)
       await stack.stop()
     }, STACK_TEST_MS)
 
-    for (const each of checkCases({ line, variant, jwtRoles }))
+    for (const each of checkCases(stackGateway(line, variant, jwtRoles)))
       test(`${each.group}: ${each.name}`, async () => {
         const { outcome, got, note } = await prepared.ask(each)
         expect({ outcome, got, note }).toEqual({ outcome: "as expected", got, note: undefined })
       })
+
+    test("routes of other builds are not there", async () => {
+      const present = routesOf(line, variant).map(({ prefix }) => prefix)
+      const absent = ["/jwt", "/api", "/api-access"].filter((prefix) => !present.some((each) => each === prefix))
+      const asked = absent.map((prefix) => fetch(`${stack.state.urls.proxy}${prefix}/x`, { redirect: "manual" }))
+      expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(absent.map(() => 404))
+    })
 
     test("no token made the gateway ask the attacker's server", () => {
       expect(prepared.attacker()).toMatchObject({ outcome: "as expected", got: "0 fetches" })

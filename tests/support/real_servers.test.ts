@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { CHROMIUM, KEYCLOAK, KILLABLE_MONGODB, MONGODB, mongoDatabaseUrl, NOMAD, presence } from "./real_servers.ts"
+import {
+  CHROMIUM,
+  KEYCLOAK,
+  KILLABLE_MONGODB,
+  MONGODB,
+  mongoDatabaseUrl,
+  NGINX,
+  NOMAD,
+  presence,
+} from "./real_servers.ts"
 
 describe("presence()", () => {
   test("REQUIRE_REAL=1 makes a missing MongoDB or Keycloak a failure, a missing Nomad never", () => {
@@ -28,6 +37,21 @@ describe("presence()", () => {
       reason: "needs Chromium: set TEST_CHROMIUM, or put chromium on the PATH",
     })
     expect(presence(CHROMIUM, { PATH: folder, REQUIRE_REAL: "1" }).kind).toBe("missing")
+  })
+
+  test("an nginx without its Lua module is none, and REQUIRE_REAL=1 asks for one with it", () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-path-"))
+    const command = join(folder, "nginx")
+    writeFileSync(command, `#!/bin/sh\necho "configure arguments: --modules-path=${folder} --with-pcre" >&2\n`, {
+      mode: 0o755,
+    })
+    expect(presence(NGINX, { PATH: folder, REQUIRE_REAL: "1" })).toEqual({
+      kind: "missing",
+      reason: "needs Nginx: set TEST_NGINX, or put nginx with its Lua module on the PATH",
+    })
+    writeFileSync(join(folder, "ngx_http_lua_module.so"), "")
+    expect(presence(NGINX, { PATH: folder })).toEqual({ kind: "there", server: { command, modules: folder } })
+    rmSync(folder, { recursive: true })
   })
 
   test("reads what the suites are given", () => {

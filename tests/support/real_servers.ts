@@ -1,6 +1,7 @@
 // The ring of real servers. A suite names the server it needs and gets it from the environment, where a person, `.ci/run`
 // or `bun run check:real` (which asks Docker) has put it. Without one the suite is skipped by name, with the reason.
 import { describe, test } from "bun:test"
+import { existsSync } from "node:fs"
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -48,9 +49,11 @@ export interface Chromium {
   readonly executablePath: string
 }
 
-export interface Schemathesis {
-  /** Path of the executable; tests/attacks/install.sh makes one. */
+export interface Nginx {
+  /** Path of the command. */
   readonly command: string
+  /** Folder of its modules; the one for Lua is there. */
+  readonly modules: string
 }
 
 export interface Compose {
@@ -149,6 +152,29 @@ export const CHROMIUM: RealServer<Chromium> = {
   read: (environment) => ({ executablePath: environment["TEST_CHROMIUM"] ?? "" }),
 }
 
+/** Where Debian puts it; not every PATH of a user names this folder. */
+const SYSTEM_COMMANDS = "/usr/sbin"
+
+const modulesOf = (command: string): string =>
+  /--modules-path=(\S+)/.exec(Bun.spawnSync([command, "-V"]).stderr.toString())?.[1] ?? ""
+
+export const NGINX: RealServer<Nginx> = {
+  name: "Nginx",
+  variables: ["TEST_NGINX"],
+  command: {
+    name: "nginx with its Lua module",
+    find: (PATH) => {
+      const command = Bun.which("nginx", { PATH: `${PATH}:${SYSTEM_COMMANDS}` })
+      return command !== null && existsSync(`${modulesOf(command)}/ngx_http_lua_module.so`) ? command : undefined
+    },
+  },
+  required: true,
+  read: (environment) => {
+    const command = environment["TEST_NGINX"] ?? ""
+    return { command, modules: modulesOf(command) }
+  },
+}
+
 const runs = (command: string, PATH: string): boolean =>
   Bun.spawnSync(["sh", "-c", `${command} version`], { env: { PATH }, stdio: ["ignore", "ignore", "ignore"] }).success
 
@@ -163,12 +189,22 @@ export const COMPOSE: RealServer<Compose> = {
   read: (environment) => ({ command: environment["TEST_COMPOSE"] ?? "" }),
 }
 
-export const SCHEMATHESIS: RealServer<Schemathesis> = {
+/** A path to the command. */
+export const OAUTH2_PROXY: RealServer<string> = {
+  name: "OAuth2_proxy",
+  variables: ["TEST_OAUTH2_PROXY"],
+  command: { name: "oauth2-proxy", find: (PATH) => Bun.which("oauth2-proxy", { PATH }) ?? undefined },
+  required: true,
+  read: (environment) => environment["TEST_OAUTH2_PROXY"] ?? "",
+}
+
+/** A path to the command; tests/attacks/install.sh makes one. */
+export const SCHEMATHESIS: RealServer<string> = {
   name: "Schemathesis",
   variables: ["TEST_SCHEMATHESIS"],
   command: { name: "schemathesis", find: (PATH) => Bun.which("schemathesis", { PATH }) ?? undefined },
   required: true,
-  read: (environment) => ({ command: environment["TEST_SCHEMATHESIS"] ?? "" }),
+  read: (environment) => environment["TEST_SCHEMATHESIS"] ?? "",
 }
 
 export type Presence<A> =

@@ -26,6 +26,8 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** True when a person watches `err`: progress lines make sense. */
   readonly interactive: boolean
+  /** True when results may be coloured: a person watches `out`, and NO_COLOR is not set. */
+  readonly coloured?: boolean
 }
 
 /** The terminal of the command line that is run. */

@@ -1,7 +1,7 @@
 // The token check list at the level of the use cases: header value in, claims or refusal out. No HTTP server involved.
 import { equal, ok } from "node:assert/strict"
-import { describe, test } from "node:test"
-import { Context, Effect, Layer } from "effect"
+import { after, describe, test } from "node:test"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { layer } from "../../../adapters/driven/token_verifier/jose.ts"
 import { authenticate } from "../../../application/identity/authenticate.ts"
 import { authorize, makeAccess } from "../../../domain/identity/claims.ts"
@@ -34,13 +34,25 @@ const statusOf = Effect.fnUntraced(function* (each: TokenCase, jwksUrl: string, 
   )
 }, Effect.scoped)
 
+const scope = Scope.makeUnsafe()
+const trap = Effect.runSync(
+  Effect.cached(
+    Scope.provide(
+      localServer(() => ({})),
+      scope,
+    ),
+  ),
+)
+
 describe("token check list", () => {
+  after(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
   for (const each of TOKEN_CASES)
     effectTest(`${each.id} ${each.title} -> ${each.expect}`, function* () {
-      const realm = yield* localServer(() => ({ body: JSON.stringify(each.published?.()) }))
-      const trap = yield* localServer(() => ({}))
-      equal(yield* statusOf(each, `${realm.url}/certs`, trap.url), each.expect)
-      equal(trap.seen.length, 0, "an address of the token was called")
+      const body = each.published === undefined ? undefined : JSON.stringify(each.published())
+      const jwksUrl = body === undefined ? "" : `${(yield* localServer(() => ({ body }))).url}/certs`
+      equal(yield* statusOf(each, jwksUrl, (yield* trap).url), each.expect)
+      equal((yield* trap).seen.length, 0, "an address of the token was called")
     })
 
   for (const { id, title, option, setup } of SETUP_CASES)

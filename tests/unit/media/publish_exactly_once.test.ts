@@ -94,12 +94,7 @@ describe("publishPost() makes a post that exists exactly once", () => {
     })
 
   const answered = (answer: ModelAnswer, applied = false): Fault => ({ kind: "answer", answer, applied })
-  const unclear = [
-    unavailable,
-    graphError(400, 2, undefined, { is_transient: true }),
-    graphError(400, 424242, 999),
-    graphError(400, 24, 2207008),
-  ]
+  const unclear = [unavailable, graphError(400, 2, undefined, { is_transient: true }), graphError(400, 424242, 999)]
   /** Lost or unclear: the graph may have acted. */
   const open = fc.constantFrom<Fault>(
     { kind: "lose-request" },
@@ -108,7 +103,9 @@ describe("publishPost() makes a post that exists exactly once", () => {
   )
   const refusals = fc.constantFrom(
     answered({ ...graphError(400, 4), headers: { "retry-after": "7" } }),
-    ...[graphError(400, 9007, 2207027), graphError(400, 190, 463)].map((each) => answered(each)),
+    ...[graphError(400, 9007, 2207027), graphError(400, 24, 2207008), graphError(400, 190, 463)].map((each) =>
+      answered(each),
+    ),
   )
   const outage = fc.constantFrom(answered(graphError(400, 100, 33)), answered(unavailable))
   // Live, and called blocked: seen in the wild.

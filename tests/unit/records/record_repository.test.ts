@@ -132,7 +132,7 @@ describe("a RecordRepository answers like an array", () => {
           fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
             Effect.runPromise(follow(store, `history_${++histories}`, steps)),
           ),
-          { numRuns: 100 },
+          { numRuns: 60 },
         ),
       )
     })
