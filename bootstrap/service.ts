@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, ManagedRuntime } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
 import { makeApp } from "../adapters/driving/http/app.ts"
+import { collectionSchemas } from "../adapters/driving/http/collection_docs.ts"
 import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
 import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
@@ -76,10 +77,15 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   // Readiness writes to the store: at most once in this time, whoever asks and however often.
   const storeReady = Effect.runSync(Effect.cachedWithTTL(repository.ready, "1 second"))
   const health = () => healthRoutes(Effect.andThen(storeReady, verifier.ready), responder)
-  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder))
+  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder, true))
 
   const app = makeApp({
     version: VERSION,
+    schemas: Object.assign(
+      {},
+      ...options.collections.map(collectionSchemas),
+      ...areaRoutes.map((each) => each.schemas),
+    ),
     guard,
     responder,
     mounts: [
@@ -99,10 +105,11 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   })
   const admin = makeApp({
     version: VERSION,
+    schemas: {},
     guard,
     responder,
     mounts: [],
-    open: [health(), metricsRoutes(metrics.format, responder)],
+    open: [health(), metricsRoutes(metrics.format, responder, false)],
     report: () => {},
     unexpected,
   })
