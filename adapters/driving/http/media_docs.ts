@@ -1,5 +1,5 @@
 import { CAROUSEL_POST_SCHEMA, CONTAINER_SCHEMAS } from "../../../domain/media/container.ts"
-import { okDoc, PROTECTED_RESPONSES, problemDoc, SECURITY } from "./problem_docs.ts"
+import { okDoc, PROTECTED_RESPONSES, problemDoc, SECURITY, unavailableDoc } from "./problem_docs.ts"
 
 const text = { type: "string" } as const
 const accountId = { ...text, description: "Media account; the configured one when omitted" }
@@ -38,7 +38,7 @@ const PLATFORM = {
     "Platform refuses the service's token",
     "The service must be set up anew",
   ),
-  503: problemDoc(503, "GRAPH_SERVER_TRANSIENT", "Platform failed", "Try again after Retry-After"),
+  503: unavailableDoc("GRAPH_SERVER_TRANSIENT", "Platform failed", "Try again after Retry-After"),
 }
 
 const operation = (operationId: string, summary: string, rest: object, responses: object): object => ({

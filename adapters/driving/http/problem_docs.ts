@@ -62,6 +62,18 @@ export const problemDoc = (
 
 const header = (description: string) => ({ description, schema: { type: "string" } })
 
+/**
+ * The 503 of a route: what it depends on is away, which is the example, or the service is busy.
+ *
+ * @param detail of the example, a sentence without its full stop
+ */
+export const unavailableDoc = (code: string, title: string, detail: string): ResponseDoc => ({
+  ...problemDoc(503, code, title, detail, {
+    headers: { "Retry-After": header("Seconds after which to try again") },
+  }),
+  description: `${detail}. Code \`OVERLOADED\`: more requests are running than MAX_IN_FLIGHT allows`,
+})
+
 /** The refusals any protected route can give. */
 export const PROTECTED_RESPONSES: Readonly<Record<string, ResponseDoc>> = {
   401: problemDoc(401, "UNAUTHENTICATED", "Unauthenticated", "A bearer token is required", {
@@ -76,9 +88,7 @@ export const PROTECTED_RESPONSES: Readonly<Record<string, ResponseDoc>> = {
     "Internal error",
     "Something unexpected happened; the service's log knows it by the request id",
   ),
-  503: problemDoc(503, "STORE_UNAVAILABLE", "Store unavailable", "The store cannot be reached now", {
-    headers: { "Retry-After": header("Seconds after which to try again") },
-  }),
+  503: unavailableDoc("STORE_UNAVAILABLE", "Store unavailable", "The store cannot be reached now"),
 }
 
 /** A success of the service: the envelope of seed 2.1 around `data`. */

@@ -1,4 +1,4 @@
-import { okDoc, PROTECTED_RESPONSES, problemDoc, SECURITY } from "./problem_docs.ts"
+import { okDoc, PROTECTED_RESPONSES, problemDoc, SECURITY, unavailableDoc } from "./problem_docs.ts"
 
 const NOT_FOUND = problemDoc(
   404,
@@ -7,8 +7,7 @@ const NOT_FOUND = problemDoc(
   "The scheduler knows no such job, allocation or node",
 )
 const REFUSED = problemDoc(422, "SCHEDULER_REFUSED", "The scheduler refuses", "The scheduler's own text")
-const UNAVAILABLE = problemDoc(
-  503,
+const UNAVAILABLE = unavailableDoc(
   "SCHEDULER_UNREACHABLE",
   "Scheduler unavailable",
   "The scheduler cannot be reached now",
