@@ -99,7 +99,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       ...areaRoutes.flatMap(({ open = [] }) => open),
       ...(options.extend?.(setups, { guard, responder, traced }) ?? []),
     ],
-    isBusy: inFlight.isExceeded,
+    isFull: inFlight.isFull,
     report: (answered) => {
       metrics.record(answered)
       if (answered.route === OVERLOADED_ROUTE) noteOverload()
@@ -113,12 +113,12 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     responder,
     mounts: [],
     open: [health(), metricsRoutes(metrics.format, responder)],
-    isBusy: () => false,
+    isFull: () => false,
     report: () => {},
     unexpected,
   })
   return {
-    fetch: (request) => inFlight.count(() => app.fetch(request)),
+    fetch: (request) => inFlight.run(() => app.fetch(request)),
     routes: app.routes,
     adminFetch: (request) => admin.fetch(request),
     close: () => runtime.dispose(),

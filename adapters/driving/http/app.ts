@@ -35,8 +35,8 @@ export interface AppParts {
   readonly mounts: ReadonlyArray<Mount>
   /** Routes that need no token by themselves (health), or guard themselves. */
   readonly open: ReadonlyArray<AnyElysia>
-  /** True while so many requests are running that the next one is refused. */
-  readonly isBusy: () => boolean
+  /** True when the request that is being started is one too many; it is refused. */
+  readonly isFull: () => boolean
   /** Told of every answer. */
   readonly report: (answered: AnsweredRequest) => void
   /** Told of anything thrown. */
@@ -54,7 +54,7 @@ const pathOf = (url: string): string => {
  * Elysia with what every request of the service gets: a refusal while the service is busy, the `Host` rule, an id, a log
  * line, a count, and a problem body for anything thrown.
  */
-const makeEdge = ({ isBusy, report, unexpected }: Pick<AppParts, "isBusy" | "report" | "unexpected">) =>
+const makeEdge = ({ isFull, report, unexpected }: Pick<AppParts, "isFull" | "report" | "unexpected">) =>
   // The default takes the path of a URL from its eleventh character on, and so drops segments after a short host.
   new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .decorate("arrivedAtMs", 0)
@@ -65,7 +65,7 @@ const makeEdge = ({ isBusy, report, unexpected }: Pick<AppParts, "isBusy" | "rep
       // context on costs every request the parsing of its cookies.
       const { request, set } = context
       requestIdOf({ request, set })
-      if (isBusy() && !ALWAYS_ANSWERED_REGEXP.test(pathOf(request.url))) {
+      if (isFull() && !ALWAYS_ANSWERED_REGEXP.test(pathOf(request.url))) {
         context.refusedForLoad = true
         throw overloaded
       }

@@ -1,14 +1,14 @@
-/** The requests that are running, and whether there may be more. */
+/** The requests that are running, and whether there may be one more. */
 export interface InFlight {
-  /** True when more requests are running than may. */
-  readonly isExceeded: () => boolean
+  /** True while {@link InFlight.run} starts a request that is one too many: whoever sees it must refuse the request. */
+  readonly isFull: () => boolean
   /**
-   * Counts a request from here to the end of its answering.
+   * Starts a request, and counts it to the end of its answering unless it is one too many.
    *
    * The end is that of the work, not of the connection: a client that goes away takes its work with it only when that has
    * noticed, and one that does not read its answer holds no place.
    */
-  readonly count: (answer: () => Response | Promise<Response>) => Response | Promise<Response>
+  readonly run: (answer: () => Response | Promise<Response>) => Response | Promise<Response>
 }
 
 /**
@@ -18,21 +18,31 @@ export interface InFlight {
  */
 export const makeInFlight = (max: number): InFlight => {
   let running = 0
+  let full = false
   const end = () => {
     running--
   }
+  const counted = (answer: () => Response | Promise<Response>) => {
+    running++
+    try {
+      const answered = answer()
+      if (answered instanceof Promise) answered.then(end, end)
+      else end()
+      return answered
+    } catch (failure) {
+      end()
+      throw failure
+    }
+  }
   return {
-    isExceeded: () => running > max,
-    count: (answer) => {
-      running++
+    isFull: () => full,
+    run: (answer) => {
+      if (running < max) return counted(answer)
+      full = true
       try {
-        const answered = answer()
-        if (answered instanceof Promise) answered.then(end, end)
-        else end()
-        return answered
-      } catch (failure) {
-        end()
-        throw failure
+        return answer()
+      } finally {
+        full = false
       }
     },
   }
