@@ -10,3 +10,10 @@ export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/cle
 
 /** Open descriptors of a process: files, sockets, and the timers of its event loop. */
 export const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
+
+/** Threads of a process. */
+export const threadsOf = (pid: number): number => readdirSync(`/proc/${pid}/task`).length
+
+/** How often a process's first thread, which runs its event loop, woke since its start: an idle one is woken by its timers. */
+export const wakeUpsOf = (pid: number): number =>
+  Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? Number.NaN)

@@ -34,9 +34,16 @@ const PAGE_POLICY =
 
 const HIDDEN = { detail: { hide: true } } as const
 
-/** The viewer's packaged files, read at the first visit. */
-const viewerFile = (name: string): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
+const viewerFiles = new Map<string, Uint8Array<ArrayBuffer>>()
+
+/** A packaged file of the viewer, read at the first visit: many strangers who ask for it must not cost a reading each. */
+const viewerFile = (name: string): Uint8Array<ArrayBuffer> => {
+  const read = viewerFiles.get(name)
+  if (read !== undefined) return read
+  const bytes = new Uint8Array(readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
+  viewerFiles.set(name, bytes)
+  return bytes
+}
 
 /**
  * `/openapi.json` (OpenAPI 3.1) and `/openapi`, a viewer that needs nothing from outside.
