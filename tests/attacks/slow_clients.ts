@@ -62,7 +62,15 @@ const measure = async (kind: HostileKind) => {
   process.stdout.write(`${lines.join("\n        ")}\n`)
 }
 
+/** A list of a megabyte: the sockets' buffers must not be able to take it. */
+const fill = async () => {
+  const init = { method: "POST", body: JSON.stringify({ name: "a".repeat(1_000) }), headers: callerHeaders() }
+  for (let record = 0; record < 1_000; record += 50)
+    await Promise.all(Array.from({ length: 50 }, () => fetch(`${service.address}/api/products`, init)))
+}
+
 try {
+  await fill()
   const warm = startGoodClient(target)
   await Bun.sleep(2_000)
   await warm.stop()

@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { openapi } from "@elysiajs/openapi"
-import { Elysia } from "elysia"
+import { Elysia, file } from "elysia"
 import { PROBLEM_SCHEMA } from "./problem_docs.ts"
 
 const VIEWER = {
@@ -34,16 +33,8 @@ const PAGE_POLICY =
 
 const HIDDEN = { detail: { hide: true } } as const
 
-const viewerFiles = new Map<string, Uint8Array<ArrayBuffer>>()
-
-/** A packaged file of the viewer, read at the first visit: many strangers who ask for it must not cost a reading each. */
-const viewerFile = (name: string): Uint8Array<ArrayBuffer> => {
-  const read = viewerFiles.get(name)
-  if (read !== undefined) return read
-  const bytes = new Uint8Array(readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
-  viewerFiles.set(name, bytes)
-  return bytes
-}
+/** A packaged file of the viewer. It is sent from the disk piece by piece: clients that never read it must not cost memory. */
+const viewerFile = (name: string) => file(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
 
 /**
  * `/openapi.json` (OpenAPI 3.1) and `/openapi`, a viewer that needs nothing from outside.
@@ -85,12 +76,12 @@ export const apiPage = (version: string) =>
     )
     .get(
       "/openapi/:file",
-      ({ params, status }) => {
+      ({ params, set, status }) => {
         const type = Object.entries(VIEWER).find(([name]) => name === params.file)?.[1]
         if (type === undefined) return status(404)
-        return new Response(viewerFile(params.file), {
-          headers: { "content-type": type, "cache-control": "public, max-age=3600" },
-        })
+        set.headers["content-type"] = type
+        set.headers["cache-control"] = "public, max-age=3600"
+        return viewerFile(params.file)
       },
       HIDDEN,
     )
