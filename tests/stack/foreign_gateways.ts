@@ -68,7 +68,7 @@ export const startNginx = async ({ command }: Nginx, upstreamUrl: string, issuer
   const configuration = join(folder, "nginx.conf")
   writeFileSync(
     configuration,
-    `daemon off; pid ${folder}/pid; error_log stderr error; worker_processes 1;
+    `daemon off; master_process off; pid ${folder}/pid; error_log stderr error; worker_processes 1;
 events {}
 http {
   access_log off; ${temporary.join(" ")}
