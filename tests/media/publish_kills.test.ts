@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 test("two processes that are killed, under faults at every step: one post for each key, and every entry finished", async () => {
   const { random } = seededRandom()
-  const attack = { keys: 4, speed: 30, lifeMs: 1_500, faulty: 0.3, random, folder }
+  const attack = { keys: 4, speed: 60, lifeMs: 3_000, faulty: 0.3, random, folder }
   const { figures, breaches } = await publishUnderKills(attack)
   expect(Object.entries(breaches).filter(([, which]) => which.length > 0)).toEqual([])
   expect(figures.posts).toBe(attack.keys)
