@@ -213,7 +213,7 @@ provide_nginx() {
     RUNLEVEL=1 install_package nginx libnginx-mod-http-lua lua-cjson
 }
 
-# Its suite starts it before an upstream of its own.
+# oauth2-proxy, a gateway of others that `stack check` is proved on.
 build_oauth2-proxy() {
   copy_module github.com/oauth2-proxy/oauth2-proxy/v7 "v$OAUTH2_PROXY_VERSION" "$1" &&
     CGO_ENABLED=0 go_build "$1" "$2" .

@@ -1,8 +1,8 @@
 import { accessSync, chmodSync, constants, statSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { Effect } from "effect"
-import { Flag } from "effect/cli"
-import { command, optional, optionalText, toggle, WrongUsage } from "../adapters/driving/cli/command.ts"
+import { type Command, Flag } from "effect/cli"
+import { type Manner, optional, optionalText, toggle, WrongUsage } from "../adapters/driving/cli/command.ts"
 import { LINES, VARIANTS } from "../domain/gateway/route_profile.ts"
 import { ROLES } from "../stack/check/checked_gateway.ts"
 import { FAIL_ON, type FailOn, failuresIn } from "../stack/check/fail_on.ts"
@@ -57,7 +57,8 @@ const RESULT = {
   tokensTo: optionalText("tokens-to", "file for the tokens as shell variables, which the shown lines use; yours alone"),
 }
 
-const DETAILS: ReadonlyArray<string> = [
+/** What `--help` says beside the options. */
+export const CHECK_DETAILS: ReadonlyArray<string> = [
   "",
   "Without options the running stack is asked. A difference is",
   "  a hole              a refusal was expected and the upstream was reached,",
@@ -77,6 +78,11 @@ const DETAILS: ReadonlyArray<string> = [
   "  3. With neither, every 2xx counts as reached.",
   "The first request must show that this upstream is the one that answers; otherwise nothing is asked.",
 ]
+
+/** The options of `stack check`. */
+export const CHECK_OPTIONS = { ...TARGET, ...PATHS, ...RESULT }
+
+type Input = Command.Command.Config.Infer<typeof CHECK_OPTIONS>
 
 /** Refuses a file that could not be written, before anything is asked. */
 const writable = (name: string, path: string | undefined): Effect.Effect<void, WrongUsage> =>
@@ -133,87 +139,32 @@ const given = (paths: Readonly<Record<string, string | undefined>>): Readonly<Re
   Object.fromEntries(Object.entries(paths).flatMap(([role, path]) => (path === undefined ? [] : [[role, path]])))
 
 /** `portolan stack check` (contract section 7). */
-export const checkCommand = command("check", {
-  summary: "Asks a gateway everything it should refuse, and shows what it lets through",
-  config: { ...TARGET, ...PATHS, ...RESULT },
-  details: DETAILS,
-  examples: [
-    "stack check",
-    "stack check --all --report page.html",
-    "stack check --proxy-url https://gateway.example --open /health --secret /admin --jwt /orders --token-file token",
-  ],
-  ongoing: true,
-  run: Effect.fnUntraced(function* (input, { terminal, json }) {
-    const { open, secret, jwt, oidc, api, apiAccess, sessionCookie, failOn, all, tokensTo, ...words } = input
-    const { junit, sarif, report, ...target } = words
-    for (const [name, path] of Object.entries({ report, junit, sarif, "tokens-to": tokensTo }))
-      yield* writable(name, path)
-    const { checkTarget, check, resultText } = yield* Effect.promise(async () => ({
-      ...(await import("../stack/check/check_target.ts")),
-      ...(await import("../stack/check/run_check.ts")),
-      ...(await import("../stack/check/result_text.ts")),
-    }))
-    const mapped = given({ open, secret, jwt, oidc, api, "api-access": apiAccess, "session-cookie": sessionCookie })
-    let tokens = ""
-    const result = yield* check(yield* checkTarget(yield* home, { ...target, mapped }), {
-      ...(terminal.interactive
-        ? { progress: (done, total) => terminal.err(`${CLEAR_LINE}stack check: ${done} of ${total}`) }
-        : {}),
-      tokens: (assignments) => {
-        tokens = assignments
-      },
-    }).pipe(Effect.ensuring(Effect.sync(() => terminal.interactive && terminal.err(CLEAR_LINE))))
-    yield* write(tokensTo, () => tokens, 0o600)
-    yield* writeFiles({ junit, sarif, report }, result, failOn)
-    const failed = failuresIn(result, failOn) > 0
-    return {
-      json: { ...result, failOn, failed },
-      text: resultText(result, { failOn, all, colour: terminal.coloured === true && !json }),
-      exitCode: failed ? 1 : 0,
-    }
-  }),
-})
-
-const HOST = /^[\w.:-]{1,253}$/
-
-/** `portolan stack upstream`: an upstream to put behind any gateway while that is checked. */
-export const upstreamCommand = command("upstream", {
-  summary: "Runs an upstream that echoes and counts, for a check of your own gateway; until interrupted",
-  config: {
-    port: Flag.Int("port").pipe(
-      Flag.withDescription("0 takes a free one"),
-      Flag.withDefault(8900),
-      Flag.filter(
-        (port) => port >= 0 && port <= 65_535,
-        () => "must be a port from 0 to 65535",
-      ),
-    ),
-    host: Flag.String("host").pipe(
-      Flag.withDescription("address to listen on; what it is sent, it shows to whoever asks"),
-      Flag.withDefault("127.0.0.1"),
-      Flag.filter(
-        (host) => HOST.test(host),
-        () => "must be an address or a name",
-      ),
-    ),
-  },
-  details: ["Let your gateway forward to it, then: portolan stack check --proxy-url <gateway> --upstream <this> ..."],
-  examples: ["stack upstream", "stack upstream --port 0"],
-  ongoing: true,
-  run: Effect.fnUntraced(function* ({ port, host }, { terminal, json }) {
-    const { COUNT_WORD, echoServer } = yield* Effect.promise(() => import("../stack/upstream/echo_server.ts"))
-    const server = echoServer(COUNT_WORD)
-    const at = yield* Effect.callback<number, WrongUsage>((resume) => {
-      server.once("error", () =>
-        resume(Effect.fail(new WrongUsage({ rule: "this address and port cannot be listened on" }))),
-      )
-      server.listen(port, host, () => {
-        const address = server.address()
-        resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
-      })
-    })
-    const url = `http://${host.includes(":") ? `[${host}]` : host}:${at}`
-    terminal.out(json ? `${JSON.stringify({ url })}\n` : `upstream  ${url}\n`)
-    return yield* Effect.never
-  }),
+export const runCheck = Effect.fnUntraced(function* (input: Input, { terminal, json }: Manner) {
+  const { open, secret, jwt, oidc, api, apiAccess, sessionCookie, failOn, all, tokensTo, ...words } = input
+  const { junit, sarif, report, ...target } = words
+  for (const [name, path] of Object.entries({ report, junit, sarif, "tokens-to": tokensTo }))
+    yield* writable(name, path)
+  const { checkTarget, check, resultText } = yield* Effect.promise(async () => ({
+    ...(await import("../stack/check/check_target.ts")),
+    ...(await import("../stack/check/run_check.ts")),
+    ...(await import("../stack/check/result_text.ts")),
+  }))
+  const mapped = given({ open, secret, jwt, oidc, api, "api-access": apiAccess, "session-cookie": sessionCookie })
+  let tokens = ""
+  const result = yield* check(yield* checkTarget(yield* home, { ...target, mapped }), {
+    ...(terminal.interactive
+      ? { progress: (done, total) => terminal.err(`${CLEAR_LINE}stack check: ${done} of ${total}`) }
+      : {}),
+    tokens: (assignments) => {
+      tokens = assignments
+    },
+  }).pipe(Effect.ensuring(Effect.sync(() => terminal.interactive && terminal.err(CLEAR_LINE))))
+  yield* write(tokensTo, () => tokens, 0o600)
+  yield* writeFiles({ junit, sarif, report }, result, failOn)
+  const failed = failuresIn(result, failOn) > 0
+  return {
+    json: { ...result, failOn, failed },
+    text: resultText(result, { failOn, all, colour: terminal.coloured === true && !json }),
+    exitCode: failed ? 1 : 0,
+  }
 })

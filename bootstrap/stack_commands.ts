@@ -9,6 +9,7 @@ import {
   optionalText,
   positive,
   toggle,
+  WrongUsage,
 } from "../adapters/driving/cli/command.ts"
 import { textTable } from "../adapters/driving/cli/text_table.ts"
 import { LINES, VARIANTS } from "../domain/gateway/route_profile.ts"
@@ -17,7 +18,7 @@ import { StackNotRunning, StackRefused } from "../stack/errors.ts"
 import { ENDPOINTS, REALM } from "../stack/realm.ts"
 import { readState, SERVICES, type StackState } from "../stack/state.ts"
 import { TOKEN_KINDS, tokenSourceOf } from "../stack/token.ts"
-import { checkCommand, upstreamCommand } from "./check_command.ts"
+import { CHECK_DETAILS, CHECK_OPTIONS, runCheck } from "./check_command.ts"
 import type { VariableName } from "./config.ts"
 
 const home = Effect.flatMap(
@@ -171,8 +172,64 @@ const down = command("down", {
   }),
 })
 
+const check = command("check", {
+  summary: "Asks a gateway everything it should refuse, and shows what it lets through",
+  config: CHECK_OPTIONS,
+  details: CHECK_DETAILS,
+  examples: [
+    "stack check",
+    "stack check --all --report page.html",
+    "stack check --proxy-url https://gateway.example --open /health --secret /admin --jwt /orders --token-file token",
+  ],
+  ongoing: true,
+  run: runCheck,
+})
+
+const HOST = /^[\w.:-]{1,253}$/
+
+const upstream = command("upstream", {
+  summary: "Runs an upstream that echoes and counts, for a check of your own gateway; until interrupted",
+  config: {
+    port: Flag.Int("port").pipe(
+      Flag.withDescription("0 takes a free one"),
+      Flag.withDefault(8900),
+      Flag.filter(
+        (port) => port >= 0 && port <= 65_535,
+        () => "must be a port from 0 to 65535",
+      ),
+    ),
+    host: Flag.String("host").pipe(
+      Flag.withDescription("address to listen on; what it is sent, it shows to whoever asks"),
+      Flag.withDefault("127.0.0.1"),
+      Flag.filter(
+        (host) => HOST.test(host),
+        () => "must be an address or a name",
+      ),
+    ),
+  },
+  details: ["Let your gateway forward to it, then: portolan stack check --proxy-url <gateway> --upstream <this> ..."],
+  examples: ["stack upstream", "stack upstream --port 0"],
+  ongoing: true,
+  run: Effect.fnUntraced(function* ({ port, host }, { terminal, json }) {
+    const { COUNT_WORD, echoServer } = yield* Effect.promise(() => import("../stack/upstream/echo_server.ts"))
+    const server = echoServer(COUNT_WORD)
+    const at = yield* Effect.callback<number, WrongUsage>((resume) => {
+      server.once("error", () =>
+        resume(Effect.fail(new WrongUsage({ rule: "this address and port cannot be listened on" }))),
+      )
+      server.listen(port, host, () => {
+        const address = server.address()
+        resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
+      })
+    })
+    const url = `http://${host.includes(":") ? `[${host}]` : host}:${at}`
+    terminal.out(json ? `${JSON.stringify({ url })}\n` : `upstream  ${url}\n`)
+    return yield* Effect.never
+  }),
+})
+
 /** `portolan stack ...` (contract section 7). */
 export const stackCommands: CommandGroup<"stack"> = Command.make("stack").pipe(
   Command.withDescription("Runs a local gateway stack, and checks gateways"),
-  Command.withSubcommands([up, status, logs, token, env, down, checkCommand, upstreamCommand]),
+  Command.withSubcommands([up, status, logs, token, env, down, check, upstream]),
 )

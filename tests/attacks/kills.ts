@@ -90,7 +90,9 @@ for (const [what, which] of breaches)
   print(`${what}: ${which.length}${which.length > 0 ? ` (${which.slice(0, 10)})` : ""}`)
 const { created, deleted } = told
 print(`killed: the process ${kills.process} times, the server ${kills.server} times`)
-print(`starts refused because the other process had the lock: ${told.refusedStarts.length}`)
+const reasons = new Set(told.refusedStarts.map(({ message }) => /error: (Cannot .*)/.exec(message)?.[1] ?? message))
+print(`starts refused and tried again: ${told.refusedStarts.length}`)
+for (const reason of reasons) print(`  ${reason}`)
 print(`answered: ${created.length} creates, ${deleted.size} deletes; kept: ${kept.length} records`)
 // A run in which nothing happens between two kills would prove nothing.
 const isWeak = created.length < rounds || deleted.size < rounds / 2

@@ -21,7 +21,7 @@ describe("portolan", () => {
     }
     expect(await listed([])).toEqual(["serve", "demo", "token", "config", "jobs", "allocations", "media", "stack"])
     expect(await listed(["jobs"])).toContain("restart")
-    expect(await listed(["stack"])).toEqual(["up", "status", "logs", "token", "env", "down", "check"])
+    expect(await listed(["stack"])).toEqual(["up", "status", "logs", "token", "env", "down", "check", "upstream"])
     const help = await runHere(["help", "stack", "up"])
     expect(help.code).toBe(0)
     expect(help.stdout).toMatch(

@@ -72,7 +72,7 @@ describe("wrong variables", () => {
   test.concurrent.each(["serve", "config", "token", "jobs get a", "media limit", "demo"])(
     "a typing mistake in a name ends '%s'",
     async (words) => {
-      const { code, stdout, stderr } = await runProcess(words.split(" "), { AUTH_ISUER: MARK })
+      const { code, stdout, stderr } = await runHere(words.split(" "), { AUTH_ISUER: MARK })
       expect([code, stdout, stderr]).toEqual([2, "", "AUTH_ISUER is unknown; did you mean AUTH_ISSUER?\n"])
     },
   )

@@ -199,25 +199,23 @@ const suite = (start: () => Promise<Pick<NomadAgent, "url">>): void => {
     for (const { child } of stopped) child.kill("SIGKILL")
     // Every late scale to 0 has reached the agent by then.
     await Bun.sleep(3000)
-    await expectNoneLost(next, ids)
+    // A process that had the time to hear of its deadline opened its entry again before it was killed.
+    await untilOver(next, ids)
     expect(await countsOf(ids)).toEqual([1])
-    expect(await next.unfinishedRestarts()).toEqual([])
     await next.close()
   })
 
   test("the owner is stopped before it sends the scale to 0, and goes on", async () => {
     const { ids, next, stopped } = await stoppedBeforeSending("resumed.sqlite")
     for (const { child } of stopped) child.kill("SIGCONT")
-    // The one that was refused, the next one, and the scale to 1.
-    while (ids.some((id) => proxy.seen("POST", id) < 3)) {
-      await expectNoneLost(next, ids)
-      await Bun.sleep(50)
-    }
+    await sent(ids)
+    // Its deadline passed while it was stopped: it watches what became of the scale to 0, which is not sent again.
+    await Bun.sleep(2000)
     await untilOver(next, ids)
     expect(await countsOf(ids)).toEqual([1])
     for (const { child } of stopped) child.kill("SIGKILL")
     const answers = (await Promise.all(stopped.map(({ output }) => output))).join("")
-    expect(answers.match(/^\S+ accepted$/gm)).toHaveLength(TIMES)
+    expect(answers.match(/^\S+ (accepted|SCHEDULER_[A-Z_]+)$/gm)).toHaveLength(TIMES)
     await next.close()
   })
 

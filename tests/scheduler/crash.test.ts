@@ -72,9 +72,9 @@ const recordsIn = (path: string): Promise<ReadonlyArray<RestartRecord>> =>
 const explained = (isListed: boolean, before: ReadonlyArray<number>): ReadonlyArray<number> => {
   // Not listed: it never began, or it was over.
   if (!isListed) return before
-  // A scale to 0 that never came is fenced off by a scale to the count that the job has.
+  // A scale to 0 that never came is ruled out by a scale to the count that the job has.
   if (before.length === 0) return [1]
-  // At 0 the job needs its second step; a scale to 1 that was seen before is found done.
+  // At 0 the job needs its second step; a scale to 1 is found done.
   return before.at(-1) === 0 ? [...before, 1] : before
 }
 

@@ -371,6 +371,33 @@ describe("from the command line", () => {
     expect(ran.map(({ code }) => code)).toEqual([0, 1])
   })
 
+  test("an upstream that does not echo: what it received is not asked, and counts as nothing held", async () => {
+    const plain = createServer((request, response) => {
+      response.statusCode = request.url === "/a" ? 200 : 403
+      response.end(response.statusCode === 200 ? "welcome to the shop" : "refused")
+    })
+    const words = [
+      "--proxy-url",
+      await serveOn(plain),
+      "--open",
+      "/a",
+      "--secret",
+      "/b",
+      "--marker",
+      "the shop",
+      "--json",
+    ]
+    const { out } = await stackCheck(words)
+    plain.close()
+    const { rows, severities } = JSON.parse(out) as CheckResult
+    expect(rows.find(({ name }) => name === "identity headers of the client on /a")).toMatchObject({
+      outcome: "not asked",
+      note: "the upstream does not tell what it received",
+    })
+    expect(rows.filter(({ group, outcome }) => group === "identity" && outcome === "as expected")).toEqual([])
+    expect(severities.leak).toBe(0)
+  })
+
   test("a counter that is behind another gateway is refused", async () => {
     const upstream = echoServer(COUNT_WORD)
     const ran = await stackCheck([

@@ -72,7 +72,7 @@ for (const [line, variant, database] of COMBINATIONS)
           `local settings = {\n  socket = "${GATEWAY_ENVIRONMENT.KONG_PLUGINSERVER_GATE_SOCKET}",\n`,
         )
         expect(text).toContain('public_scheme = "http",\n  public_host = "127.0.0.1:8000",\n')
-        expect(text).toEndWith(readFileSync(join(ROOT, `stack/docker/guard/${phase}.lua`), "utf8"))
+        expect(text).toEndWith(readFileSync(join(import.meta.dir, `../../stack/docker/guard/${phase}.lua`), "utf8"))
       }
     })
 

@@ -5,24 +5,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { probePort } from "../../stack/loopback.ts"
 import type { StackState } from "../../stack/state.ts"
-import type { RealServer } from "../support/real_servers.ts"
+import type { Nginx } from "../support/real_servers.ts"
 import { serveOn } from "./local_gateway.ts"
-
-export interface Program {
-  readonly path: string
-}
-
-const program = (variable: string, name: string, command: string, folders = ""): RealServer<Program> => ({
-  name,
-  variables: [variable],
-  command: { name: command, find: (PATH) => Bun.which(command, { PATH: `${PATH}${folders}` }) ?? undefined },
-  required: true,
-  read: (environment) => ({ path: environment[variable] ?? "" }),
-})
-
-/** Debian keeps it where only root's PATH leads. */
-export const NGINX = program("TEST_NGINX", "nginx", "nginx", ":/usr/sbin")
-export const OAUTH2_PROXY = program("TEST_OAUTH2_PROXY", "oauth2-proxy", "oauth2-proxy")
 
 export interface ForeignGateway {
   readonly url: string
@@ -74,7 +58,7 @@ const carelessChecker = (issuer: string) =>
   })
 
 /** nginx with a checker of tokens beside it. Its open location ends in the middle of a name. */
-export const startNginx = async ({ path }: Program, upstreamUrl: string, issuer: string): Promise<ForeignGateway> => {
+export const startNginx = async ({ command }: Nginx, upstreamUrl: string, issuer: string): Promise<ForeignGateway> => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-nginx-"))
   const checker = carelessChecker(issuer)
   const [checkerUrl, port] = [await serveOn(checker), await freePort()]
@@ -84,7 +68,7 @@ export const startNginx = async ({ path }: Program, upstreamUrl: string, issuer:
   const configuration = join(folder, "nginx.conf")
   writeFileSync(
     configuration,
-    `daemon off; pid ${folder}/pid; error_log stderr error; worker_processes 1;
+    `daemon off; master_process off; pid ${folder}/pid; error_log stderr error; worker_processes 1;
 events {}
 http {
   access_log off; ${temporary.join(" ")}
@@ -99,7 +83,7 @@ http {
 }
 `,
   )
-  return launch([path, "-p", folder, "-c", configuration, "-e", "stderr"], `http://127.0.0.1:${port}`, () => {
+  return launch([command, "-p", folder, "-c", configuration, "-e", "stderr"], `http://127.0.0.1:${port}`, () => {
     checker.closeAllConnections()
     checker.close()
     rmSync(folder, { recursive: true, force: true })
@@ -107,7 +91,7 @@ http {
 }
 
 /** oauth2-proxy as an application's only guard, its open path a pattern without an end. */
-export const startOauth2Proxy = async ({ path }: Program, upstreamUrl: string, { urls, secrets }: StackState) => {
+export const startOauth2Proxy = async (command: string, upstreamUrl: string, { urls, secrets }: StackState) => {
   const port = await freePort()
   const options = {
     provider: "oidc",
@@ -130,5 +114,5 @@ export const startOauth2Proxy = async ({ path }: Program, upstreamUrl: string, {
     "http-address": `127.0.0.1:${port}`,
   }
   const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
-  return launch([path, ...words], `http://127.0.0.1:${port}`, () => {})
+  return launch([command, ...words], `http://127.0.0.1:${port}`, () => {})
 }

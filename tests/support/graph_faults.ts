@@ -4,12 +4,7 @@ import { graphError, unavailable } from "./media_world.ts"
 
 const answered = (answer: ModelAnswer, applied = false): Fault => ({ kind: "answer", answer, applied })
 
-const UNCLEAR = [
-  unavailable,
-  graphError(400, 2, undefined, { is_transient: true }),
-  graphError(400, 424242, 999),
-  graphError(400, 24, 2207008),
-]
+const UNCLEAR = [unavailable, graphError(400, 2, undefined, { is_transient: true }), graphError(400, 424242, 999)]
 
 /** Lost or unclear: the graph may have acted. */
 export const OPEN_FAULTS: ReadonlyArray<Fault> = [
@@ -21,7 +16,9 @@ export const OPEN_FAULTS: ReadonlyArray<Fault> = [
 /** The graph says that it did nothing. */
 export const REFUSALS: ReadonlyArray<Fault> = [
   answered({ ...graphError(400, 4), headers: { "retry-after": "7" } }),
-  ...[graphError(400, 9007, 2207027), graphError(400, 190, 463)].map((each) => answered(each)),
+  ...[graphError(400, 9007, 2207027), graphError(400, 24, 2207008), graphError(400, 190, 463)].map((each) =>
+    answered(each),
+  ),
 ]
 
 /** A status that cannot be read now. */

@@ -189,6 +189,15 @@ export const COMPOSE: RealServer<Compose> = {
   read: (environment) => ({ command: environment["TEST_COMPOSE"] ?? "" }),
 }
 
+/** A path to the command. */
+export const OAUTH2_PROXY: RealServer<string> = {
+  name: "OAuth2_proxy",
+  variables: ["TEST_OAUTH2_PROXY"],
+  command: { name: "oauth2-proxy", find: (PATH) => Bun.which("oauth2-proxy", { PATH }) ?? undefined },
+  required: true,
+  read: (environment) => environment["TEST_OAUTH2_PROXY"] ?? "",
+}
+
 export type Presence<A> =
   | { readonly kind: "there"; readonly server: A }
   | { readonly kind: "skipped" | "missing"; readonly reason: string }

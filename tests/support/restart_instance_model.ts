@@ -32,7 +32,7 @@ export interface Instance {
 const OPENING_MS = 10
 
 /** How long the process takes from one step of a restart to the next: long enough for a stop to fall into it. */
-export const THINKING_MS = 2
+const THINKING_MS = 2
 
 const unused = Effect.die("not part of the model")
 
