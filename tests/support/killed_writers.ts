@@ -16,7 +16,7 @@ const STARTS_MAX = 5
 const BACK_MS = 20_000
 
 /** The collection that every writer writes to. */
-export const COLLECTION = "churned"
+const COLLECTION = "churned"
 
 /** What the writers were told, in the order in which they were told. */
 export interface Told {
