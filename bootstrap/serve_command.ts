@@ -44,6 +44,7 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
           verifier: verifierLayer(config),
           ...(telemetry === undefined ? {} : { telemetry }),
           separateAdmin: config.ADMIN_PORT !== undefined,
+          maxInFlight: config.MAX_IN_FLIGHT,
           ...extension,
         }),
       catch: (failure) => failure as StartError,

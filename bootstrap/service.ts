@@ -1,9 +1,11 @@
 import { Context, Effect, Layer, ManagedRuntime } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
+import { OVERLOADED_ROUTE } from "../adapters/driving/http/answered_request.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
 import { collectionSchemas } from "../adapters/driving/http/collection_docs.ts"
 import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
 import { makeGuard } from "../adapters/driving/http/guard.ts"
+import { makeInFlight } from "../adapters/driving/http/in_flight.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
 import { makeResponder } from "../adapters/driving/http/respond.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
@@ -13,6 +15,7 @@ import { RecordRepository } from "../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 import { type Area, type AreaParts, areasLayer, BuiltAreas } from "./area.ts"
 import type { Log } from "./log_output.ts"
+import { overloadLog } from "./overload_log.ts"
 import { requestMetrics } from "./request_metrics.ts"
 import { VERSION } from "./version.ts"
 
@@ -28,6 +31,8 @@ export interface ServiceOptions {
   readonly areas?: ReadonlyArray<Area>
   /** True when `/health` and `/metrics` have a listener of their own. */
   readonly separateAdmin: boolean
+  /** Requests of the public listener that run at a time. */
+  readonly maxInFlight: number
   /** More routes, such as a handler mounted a second time; they guard themselves. */
   readonly extend?: (setups: ReadonlyMap<string, CollectionSetup<object>>, parts: AreaParts) => ReadonlyArray<AnyElysia>
 }
@@ -79,6 +84,9 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const health = () => healthRoutes(Effect.andThen(storeReady, verifier.ready), responder)
   const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder, true))
 
+  const inFlight = makeInFlight(options.maxInFlight)
+  const noteOverload = overloadLog(log)
+
   const app = makeApp({
     version: VERSION,
     schemas: Object.assign(
@@ -97,9 +105,11 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       ...areaRoutes.flatMap(({ open = [] }) => open),
       ...(options.extend?.(setups, { guard, responder, traced }) ?? []),
     ],
+    isFull: inFlight.isFull,
     report: (answered) => {
       metrics.record(answered)
-      log.request(answered)
+      if (answered.route === OVERLOADED_ROUTE) noteOverload()
+      else log.request(answered)
     },
     unexpected,
   })
@@ -110,11 +120,12 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     responder,
     mounts: [],
     open: [health(), metricsRoutes(metrics.format, responder, false)],
+    isFull: () => false,
     report: () => {},
     unexpected,
   })
   return {
-    fetch: (request) => app.fetch(request),
+    fetch: (request) => inFlight.run(() => app.fetch(request)),
     routes: app.routes,
     adminFetch: (request) => admin.fetch(request),
     close: () => runtime.dispose(),

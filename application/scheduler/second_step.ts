@@ -57,11 +57,9 @@ export const makeSecondStep = (parts: {
     const starting: RestartRecord = { ...record, state: settled ? "starting" : "intent", attempts }
     if (!(yield* entries.keep(starting))) return undefined
     const stuck = yield* entries.stuckBefore(starting)
-    // From the second try on the agent compares when it acts: somebody may change the job after the look.
-    const insists = (rules.guard || attempts > 1) && !changed
-    const tried = yield* Effect.result(
-      requests.scaleTo(starting, RESTART_COUNTS.start, insists ? record.stopIndex : undefined),
-    )
+    // The agent compares when it acts: somebody may have changed the job since it was stopped, also after the look.
+    const index = changed ? undefined : record.stopIndex
+    const tried = yield* Effect.result(requests.scaleTo(starting, RESTART_COUNTS.start, index))
     if (Result.isSuccess(tried)) {
       yield* entries.settle(stuck)
       return { record: unguarded(starting), move: afterSuccess(settled) }

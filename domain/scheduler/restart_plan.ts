@@ -16,8 +16,6 @@ export interface RestartRules {
    * connection); `literal` sends it once and logs, as the seed says.
    */
   readonly secondStep: "persistent" | "literal"
-  /** Insist already in the first try of the second step that nobody changed the job since it was stopped (agents from 1.8.2 on). */
-  readonly guard: boolean
   /**
    * How long a lease holds without being renewed, milliseconds: the longest wait after a crash before another takes over.
    * With `marginMs` it bounds how late an agent may be: see there.
@@ -35,7 +33,6 @@ export interface RestartRules {
 export const RESTART_RULES: RestartRules = {
   delayMs: RESTART_DELAY_MS,
   secondStep: "persistent",
-  guard: false,
   leaseMs: 5000,
   marginMs: 30_000,
 }

@@ -24,6 +24,7 @@ const MARK = "SUBMITTED"
 const WRONG = {
   PORT: [`80${MARK}`, "must be a whole number from 0 to 65535"],
   REUSE_PORT: [MARK, "must be true or false"],
+  MAX_IN_FLIGHT: ["0", "must be a whole number from 1 to 100000"],
   ADMIN_PORT: ["65536", "must be a whole number from 0 to 65535"],
   LOG_LEVEL: [MARK, "must be one of debug, info, warn, error"],
   LOG_FORMAT: [MARK, "must be one of pretty, json"],
@@ -83,6 +84,12 @@ describe("wrong variables", () => {
       { MONGODB_URL: `mongodb://a:${MARK}@h:x/` },
       "MONGODB_URL",
       /^has a wrong port at host 1/,
+    ],
+    [
+      "a typing mistake in MAX_IN_FLIGHT",
+      { MAX_INFLIGHT: "5", ...serveEnvironment() },
+      "MAX_INFLIGHT",
+      /MAX_IN_FLIGHT\?/,
     ],
     ["no key", {}, "AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead"],
     ["a port shared with one SQLite file", { REUSE_PORT: "true", ...serveEnvironment() }, "REUSE_PORT", /STORE=mongo/],

@@ -97,7 +97,10 @@ describe("many restarts", () => {
     const before = agent.requests.length
     await Promise.all([...ids, ...ids].map((id) => scheduler.restartJob(id)))
     await scheduler.close()
-    expect(agent.requests.length - before).toBe(400)
+    // Four scalings a job, one of them refused: the other restart has changed the job meanwhile, and a look says what to do.
+    const asked = agent.requests.length - before
+    expect(asked).toBeGreaterThanOrEqual(500)
+    expect(asked).toBeLessThanOrEqual(700)
     expect(agent.mostInFlight()).toBeLessThanOrEqual(16)
     expect(agent.mostInFlight()).toBeGreaterThan(8)
     await using reader = createScheduler({ baseUrl: agent.url })

@@ -27,7 +27,9 @@ export interface TestService {
 }
 
 interface TestServiceOptions
-  extends Partial<Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "areas" | "telemetry">> {
+  extends Partial<
+    Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "maxInFlight" | "areas" | "telemetry">
+  > {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
 }
@@ -66,6 +68,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     repository,
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
+    maxInFlight: options.maxInFlight ?? 1024,
     ...(options.extend === undefined ? {} : { extend: options.extend }),
     ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     ...(options.areas === undefined ? {} : { areas: options.areas }),

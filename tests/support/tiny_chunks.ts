@@ -1,9 +1,9 @@
 // An attack on the memory of whoever reads a body: bytes one by one, each in a chunk with a long extension. A reader that
 // keeps the byte may keep the whole buffer it came in, and a limit on the bytes of a body never counts that.
-import { readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import type { StackState } from "../../stack/state.ts"
 import { tokenSourceOf, userTokens } from "../../stack/token.ts"
+import { forgetPeak, memoryOf } from "./process_figures.ts"
 import { callerHeaders } from "./service_process.ts"
 
 const CONNECTIONS = 4
@@ -75,9 +75,6 @@ export const attacksOnGateway = async ({ urls, processes, ...state }: StackState
   ]
 }
 
-const memory = (pid: number, field: "VmRSS" | "VmHWM"): number =>
-  1024 * Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? Number.NaN)
-
 /** Sends so many bytes on one connection; gives the status of the answer, which may come before the last of them. */
 const send = ({ url, path, headers }: Attack, bytes: number): Promise<number> =>
   new Promise((resolve) => {
@@ -118,11 +115,10 @@ const send = ({ url, path, headers }: Attack, bytes: number): Promise<number> =>
 export const attack = async (made: Attack, bytes: number): Promise<Outcome> => {
   const processes = Object.entries(made.processes)
   const before = processes.map(([, pid]) => {
-    // Forgets the most memory the process ever held (proc(5), clear_refs).
-    writeFileSync(`/proc/${pid}/clear_refs`, "5")
-    return memory(pid, "VmRSS")
+    forgetPeak(pid)
+    return memoryOf(pid)
   })
   const statuses = await Promise.all(Array.from({ length: CONNECTIONS }, () => send(made, bytes / CONNECTIONS)))
-  const grown = processes.map(([name, pid], at) => [name, memory(pid, "VmHWM") - (before[at] ?? 0)] as const)
+  const grown = processes.map(([name, pid], at) => [name, memoryOf(pid, "VmHWM") - (before[at] ?? 0)] as const)
   return { statuses, grown: Object.fromEntries(grown) }
 }

@@ -6,6 +6,12 @@ import { type RealmKey, readKeySet } from "./jose_keys.ts"
 /** Least seconds between two fetches caused by tokens of unknown keys: a flood of made-up key ids does not reach the realm. */
 export const COOL_DOWN_S = 30
 
+/**
+ * Most tokens that wait for a fetch. Anybody can send a token with an unknown key id: without a bound, forged ones would fill
+ * the places of running requests for as long as the realm takes to answer.
+ */
+export const WAITING_MAX = 256
+
 /** Least seconds between two fetches while no key was ever seen. */
 const RETRY_S = 1
 
@@ -27,7 +33,7 @@ export interface KeySet {
   /**
    * Fetches again, unless that was done a moment ago. Concurrent callers share one fetch.
    *
-   * @fails {KeysUnavailable} when no key is known afterwards; a fetch that brings no key set leaves the known keys in force
+   * @fails {KeysUnavailable} when no key is known afterwards, or {@link WAITING_MAX} callers wait already; a fetch that brings no key set leaves the known keys in force
    */
   readonly refresh: Effect.Effect<void, KeysUnavailable>
 }
@@ -65,6 +71,7 @@ export const followKeySet = Effect.fnUntraced(function* (
   let known: ReadonlyArray<RealmKey> = []
   let knownText = ""
   let fetches = 0
+  let waiting = 0
   let lastAskedS = Number.NEGATIVE_INFINITY
   let lastFailure = "not fetched yet"
 
@@ -121,14 +128,24 @@ export const followKeySet = Effect.fnUntraced(function* (
     known.length > 0 ? Effect.void : Effect.fail(new KeysUnavailable({ reason: lastFailure })),
   )
 
+  const refreshed = Effect.gen(function* () {
+    const seen = fetches
+    // A fetch that ended while this caller waited serves it as well.
+    yield* one.withPermits(1)(Effect.suspend(() => (fetches === seen ? fetchUnlessRecent() : Effect.void)))
+    yield* ready
+  })
+  const refresh = Effect.suspend(() => {
+    if (waiting >= WAITING_MAX) return Effect.fail(new KeysUnavailable({ reason: "too many tokens wait for the keys" }))
+    waiting++
+    return Effect.ensuring(
+      refreshed,
+      Effect.sync(() => waiting--),
+    )
+  })
+
   return {
     known: () => known,
     ready,
-    refresh: Effect.gen(function* () {
-      const seen = fetches
-      // A fetch that ended while this caller waited serves it as well.
-      yield* one.withPermits(1)(Effect.suspend(() => (fetches === seen ? fetchUnlessRecent() : Effect.void)))
-      yield* ready
-    }),
+    refresh,
   }
 })

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { type AnyElysia, Elysia } from "elysia"
+import { type AnyElysia, Elysia, file } from "elysia"
 import { PROBLEM_SCHEMA, type Schemas } from "./problem_docs.ts"
 
 const VIEWER = {
@@ -33,9 +32,8 @@ const PAGE_POLICY =
 
 const HIDDEN = { detail: { hide: true } } as const
 
-/** The viewer's packaged files, read at the first visit. */
-const viewerFile = (name: string): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
+/** A packaged file of the viewer. It is sent from the disk piece by piece: clients that never read it must not cost memory. */
+const viewerFile = (name: string) => file(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
 
 /** Routes of an application, as Elysia lists them. */
 type Routes = AnyElysia["routes"]
@@ -103,12 +101,12 @@ export const apiPage = (version: string, schemas: Schemas, routes: () => Routes)
     )
     .get(
       "/openapi/:file",
-      ({ params, status }) => {
+      ({ params, set, status }) => {
         const type = Object.entries(VIEWER).find(([name]) => name === params.file)?.[1]
         if (type === undefined) return status(404)
-        return new Response(viewerFile(params.file), {
-          headers: { "content-type": type, "cache-control": "public, max-age=3600" },
-        })
+        set.headers["content-type"] = type
+        set.headers["cache-control"] = "public, max-age=3600"
+        return viewerFile(params.file)
       },
       HIDDEN,
     )

@@ -1,9 +1,9 @@
 import { absurd, Effect } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
-import type { AnsweredRequest } from "./answered_request.ts"
+import { type AnsweredRequest, OVERLOADED_ROUTE } from "./answered_request.ts"
 import { apiPage } from "./api_page.ts"
 import type { Guard } from "./guard.ts"
-import { HttpRefusal, invalidHost, routeNotFound } from "./http_refusal.ts"
+import { HttpRefusal, invalidHost, overloaded, routeNotFound } from "./http_refusal.ts"
 import { describe } from "./problem.ts"
 import { INTERNAL } from "./problem_body.ts"
 import type { Schemas } from "./problem_docs.ts"
@@ -17,6 +17,9 @@ const UNMATCHED = "unmatched"
 
 /** A host name, an IPv4 or a bracketed IPv6 address, with or without a port (RFC 3986 section 3.2.2). */
 const HOST_REGEXP = /^(?:[\w.~%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
+
+/** What must be answered under any load: a process that is busy must not look dead, and its figures are wanted then. */
+const ALWAYS_ANSWERED_REGEXP = /^\/(?:health\/|metrics$)/
 
 /** A path prefix and what is mounted under it, behind the token check. */
 export interface Mount {
@@ -35,6 +38,8 @@ export interface AppParts {
   readonly mounts: ReadonlyArray<Mount>
   /** Routes that need no token by themselves (health), or guard themselves. */
   readonly open: ReadonlyArray<AnyElysia>
+  /** True when the request that is being started is one too many; it is refused. */
+  readonly isFull: () => boolean
   /** Told of every answer. */
   readonly report: (answered: AnsweredRequest) => void
   /** Told of anything thrown. */
@@ -49,19 +54,24 @@ const pathOf = (url: string): string => {
 }
 
 /**
- * Elysia with what every request of the service gets: the `Host` rule, an id, a log line, a count, and a problem body for
- * anything thrown.
+ * Elysia with what every request of the service gets: a refusal while the service is busy, the `Host` rule, an id, a log
+ * line, a count, and a problem body for anything thrown.
  */
-const makeEdge = ({ report, unexpected }: Pick<AppParts, "report" | "unexpected">) =>
+const makeEdge = ({ isFull, report, unexpected }: Pick<AppParts, "isFull" | "report" | "unexpected">) =>
   // The default takes the path of a URL from its eleventh character on, and so drops segments after a short host.
   new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .decorate("arrivedAtMs", 0)
+    .decorate("refusedForLoad", false)
     .onRequest((context) => {
       context.arrivedAtMs = performance.now()
       // Taken out of the context rather than handed on with it: Elysia reads a hook's text, and one that hands its whole
       // context on costs every request the parsing of its cookies.
       const { request, set } = context
       requestIdOf({ request, set })
+      if (isFull() && !ALWAYS_ANSWERED_REGEXP.test(pathOf(request.url))) {
+        context.refusedForLoad = true
+        throw overloaded
+      }
       const host = request.headers.get("host")
       if (host !== null && !HOST_REGEXP.test(host)) throw invalidHost
     })
@@ -72,11 +82,11 @@ const makeEdge = ({ report, unexpected }: Pick<AppParts, "report" | "unexpected"
       unexpected(error, requestIdOf(context))
       return respondProblem(context, INTERNAL)
     })
-    .onAfterResponse(({ request, set, route, responseValue, arrivedAtMs }) => {
+    .onAfterResponse(({ request, set, route, responseValue, arrivedAtMs, refusedForLoad }) => {
       report({
         method: request.method,
         path: pathOf(request.url),
-        route: route || UNMATCHED,
+        route: refusedForLoad ? OVERLOADED_ROUTE : route || UNMATCHED,
         status: responseValue instanceof Response ? responseValue.status : Number(set.status),
         durationMs: performance.now() - arrivedAtMs,
         requestId: requestIdOf({ request, set }),

@@ -4,6 +4,7 @@ import { Data } from "effect"
 export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
   readonly code:
     | "INVALID_HOST"
+    | "OVERLOADED"
     | "INVALID_QUERY"
     | "INVALID_JSON"
     | "REQUEST_TIMEOUT"
@@ -25,6 +26,9 @@ export const routeNotFound = new HttpRefusal({ code: "ROUTE_NOT_FOUND", detail: 
 
 /** The `Host` header is no host (RFC 9112 section 3.2). */
 export const invalidHost = new HttpRefusal({ code: "INVALID_HOST", detail: "The request must name one valid host" })
+
+/** More requests are running than the service takes at a time. */
+export const overloaded = new HttpRefusal({ code: "OVERLOADED", detail: "The service is busy; try again later" })
 
 /**
  * The route knows other methods only.

@@ -20,11 +20,12 @@ export type ServiceError =
 /** Name of the protection space in `WWW-Authenticate` (RFC 9110 section 11.5). */
 const REALM = "portolan"
 
-/** Seconds after which a client may try again while something behind the service is away. */
+/** Seconds after which a client may try again while the service is busy, or something behind it is away. */
 const RETRY_AFTER_S = "2"
 
 const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
   INVALID_HOST: [400, "Invalid host"],
+  OVERLOADED: [503, "Overloaded"],
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_JSON: [400, "Invalid JSON"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
@@ -37,6 +38,7 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
 const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
   // Whoever is too slow is not waited for any longer (RFC 9110 section 15.5.9).
   if (code === "REQUEST_TIMEOUT") return { headers: { connection: "close" } }
+  if (code === "OVERLOADED") return { headers: { "retry-after": RETRY_AFTER_S } }
   return allow === undefined ? {} : { headers: { allow } }
 }
 

@@ -1,6 +1,6 @@
 import { Forbidden, KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import { StoreUnavailable } from "../../../domain/store_unavailable.ts"
-import { invalidHost } from "./http_refusal.ts"
+import { invalidHost, overloaded } from "./http_refusal.ts"
 import { describe, type ServiceError } from "./problem.ts"
 import { INTERNAL, PROBLEM_TYPE, type Problem, problemBody } from "./problem_body.ts"
 
@@ -122,6 +122,7 @@ export const guardRefusals = (roles: ReadonlyArray<string> | undefined): Readonl
   ...ANY_REFUSALS,
   new Unauthenticated({ reason: "missing" }),
   KEYS_AWAY,
+  overloaded,
   ...(roles === undefined ? [] : [new Forbidden({ anyOf: roles })]),
 ]
 

@@ -4,7 +4,7 @@ import { describe } from "node:test"
 import { Context, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { layer } from "../../../adapters/driven/token_verifier/jose.ts"
-import { COOL_DOWN_S, REFRESH_S } from "../../../adapters/driven/token_verifier/jose_key_set.ts"
+import { COOL_DOWN_S, REFRESH_S, WAITING_MAX } from "../../../adapters/driven/token_verifier/jose_key_set.ts"
 import { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import { effectTest, virtualNow } from "../../support/effect_test.ts"
 import { type Answer, localServer } from "../../support/local_server.ts"
@@ -100,6 +100,23 @@ describe("J40, J42 a published key set", () => {
     yield* TestClock.adjust("1 seconds")
     deepEqual([...new Set(yield* Effect.all(strangers, { concurrency: "unbounded" }))], ["signature"])
     equal(seen.length, 3, "fetched once after the cool-down")
+  })
+
+  effectTest("lets a bounded number of tokens wait for it, and known ones not at all", function* () {
+    const { says } = yield* setUp(publishing("realm"))
+    equal(yield* says(tokenOf("realm")), "accepted")
+    const forged = tokenOf("realm", "made-up")
+    const flood = Effect.all(
+      Array.from({ length: WAITING_MAX + 20 }, () => says(forged)),
+      { concurrency: "unbounded" },
+    )
+    for (const _round of [1, 2]) {
+      const answers = yield* flood
+      equal(answers.filter((each) => each === "no keys: too many tokens wait for the keys").length, 20)
+      equal(answers.filter((each) => each === "signature").length, WAITING_MAX)
+      equal(yield* says(tokenOf("realm")), "accepted")
+      yield* TestClock.adjust(`${COOL_DOWN_S} seconds`)
+    }
   })
 
   effectTest("withdraws a key, and the tokens remembered of it, at the next refresh", function* () {

@@ -25,7 +25,6 @@ interface Happening {
 
 interface Scenario {
   readonly count: number
-  readonly guard: boolean
   readonly fates: ReadonlyArray<Fate>
   readonly happenings: ReadonlyArray<Happening>
 }
@@ -108,7 +107,6 @@ const stopAtTheStep: fc.Arbitrary<Happening> = fc.record({
 
 const scenario: fc.Arbitrary<Scenario> = fc.record({
   count: fc.integer({ min: 0, max: 3 }),
-  guard: fc.boolean(),
   fates: fc.array(fate, { maxLength: 10 }),
   happenings: fc
     .tuple(restart, fc.oneof(fc.constant([]), fc.tuple(stopAtTheStep)), fc.array(happening, { maxLength: 8 }))
@@ -119,8 +117,8 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
 const seen = { killed: 0, stuck: 0, late: 0, fenced: 0, beyond: 0 }
 
 /** Plays a scenario, gives everybody time, and returns what is wrong then, if anything. */
-const play = Effect.fnUntraced(function* ({ count, guard, fates, happenings }: Scenario) {
-  const rules: RestartRules = { ...RESTART_RULES, guard, leaseMs: 10_000 }
+const play = Effect.fnUntraced(function* ({ count, fates, happenings }: Scenario) {
+  const rules: RestartRules = { ...RESTART_RULES, leaseMs: 10_000 }
   const agent = makeAgentModel(count, fates)
   const journal = Context.get(yield* Layer.build(Layer.fresh(memoryJournal.layer)), RestartJournal)
   const machines: readonly [Machine, Machine] = [{ aheadMs: 0 }, { aheadMs: 0 }]

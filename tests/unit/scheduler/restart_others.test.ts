@@ -81,10 +81,10 @@ describe("somebody changes the count while the second step is refused", () => {
   )
 })
 
-describe("with the guard, somebody changes the job before the first try of the second step", () => {
+describe("somebody changes the job before the first try of the second step", () => {
   effectTest("guarded, it leaves a job alone that somebody else changed (case 72)", () =>
     Effect.gen(function* () {
-      const { restarts, scheduler, scalings, count, logs } = yield* started({ guard: true })
+      const { restarts, scheduler, scalings, count, logs } = yield* started()
       yield* restarts.restart(WEB)
       yield* scheduler.runJob(sampleJob("web", 7), WEB)
       yield* TestClock.adjust("1 second")
@@ -100,7 +100,7 @@ describe("with the guard, somebody changes the job before the first try of the s
 
   effectTest("guarded, it brings a job back that was changed but still is at 0", () =>
     Effect.gen(function* () {
-      const { restarts, scheduler, count } = yield* started({ guard: true })
+      const { restarts, scheduler, count } = yield* started()
       yield* restarts.restart(WEB)
       yield* scheduler.runJob(sampleJob("web", 0), WEB)
       yield* TestClock.adjust("1 second")
