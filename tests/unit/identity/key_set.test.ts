@@ -106,7 +106,10 @@ describe("J40, J42 a published key set", () => {
     const { says } = yield* setUp(publishing("realm"))
     equal(yield* says(tokenOf("realm")), "accepted")
     const forged = tokenOf("realm", "made-up")
-    const flood = Effect.all(Array.from({ length: WAITING_MAX + 20 }, () => says(forged)), { concurrency: "unbounded" })
+    const flood = Effect.all(
+      Array.from({ length: WAITING_MAX + 20 }, () => says(forged)),
+      { concurrency: "unbounded" },
+    )
     for (const _round of [1, 2]) {
       const answers = yield* flood
       equal(answers.filter((each) => each === "no keys: too many tokens wait for the keys").length, 20)
