@@ -225,6 +225,15 @@ provide_oauth2_proxy() {
   echo "export TEST_OAUTH2_PROXY='$cache/oauth2-proxy-$OAUTH2_PROXY_VERSION'"
 }
 
+## Schemathesis: in a Python environment of its own
+
+provide_schemathesis() {
+  python3 -c 'import ensurepip' 2>/dev/null || install_package python3-venv
+  local command
+  command=$(XDG_CACHE_HOME=$cache retry bounded 600 "$here/../tests/attacks/install.sh")
+  echo "export TEST_SCHEMATHESIS='$command'"
+}
+
 ## Docker
 
 # An engine that answers already is used and left alone.
@@ -292,7 +301,7 @@ variables_nomad() {
 
 up() {
   local failed=0 part
-  for part in provide_chromium provide_compose provide_nginx provide_oauth2_proxy "serve mongodb" "serve keycloak" "serve nomad"; do
+  for part in provide_chromium provide_compose provide_nginx provide_oauth2_proxy provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
     # A shell of its own: the first command that fails ends this part, and the others go on.
     set +e
     (

@@ -2,6 +2,7 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import type { AnyElysia } from "elysia"
 import type { Mount } from "../adapters/driving/http/app.ts"
 import type { Guard } from "../adapters/driving/http/guard.ts"
+import type { Schemas } from "../adapters/driving/http/problem_docs.ts"
 import type { Responder } from "../adapters/driving/http/respond.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import type { InvalidMediaSetup } from "../domain/media/errors.ts"
@@ -23,6 +24,8 @@ export interface AreaParts {
 export interface AreaRoutes {
   readonly mounts?: ReadonlyArray<Mount>
   readonly open?: ReadonlyArray<AnyElysia>
+  /** What the operations of its routes refer to in the OpenAPI document. */
+  readonly schemas?: Schemas
 }
 
 /** Makes an area's routes, once the context of the whole service is there. */

@@ -1,4 +1,5 @@
 import { Effect, Layer, Redacted } from "effect"
+import { MEDIA_SCHEMAS } from "../adapters/driving/http/media_docs.ts"
 import { mediaRoutes } from "../adapters/driving/http/media_routes.ts"
 import { checkSecret } from "../domain/media/graph_address.ts"
 import { DEFAULT_MEDIA_RULES } from "../domain/media/policy.ts"
@@ -62,5 +63,6 @@ export const mediaArea = Effect.fnUntraced(function* (
     ? undefined
     : makeArea(Layer.merge(graphLayer(graph), store), (services, parts) => ({
         open: [mediaRoutes({ services, roles: config.MEDIA_ROLES, accountId: graph.accountId, ...parts })],
+        schemas: MEDIA_SCHEMAS,
       }))
 })

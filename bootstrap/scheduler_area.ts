@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import * as httpScheduler from "../adapters/driven/scheduler/http.ts"
 import { makeResponder } from "../adapters/driving/http/respond.ts"
+import { SCHEDULER_SCHEMAS } from "../adapters/driving/http/scheduler_docs.ts"
 import { schedulerRoutes } from "../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../application/scheduler/restarts.ts"
 import type { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
@@ -37,4 +38,5 @@ export const schedulerArea = (config: Config, baseUrl: string, store: Store): Ar
         routes: [schedulerRoutes({ guard, responder: makeResponder(context, traced), roles: config.SCHEDULER_ROLES })],
       },
     ],
+    schemas: SCHEDULER_SCHEMAS,
   }))

@@ -103,14 +103,14 @@ const AUTH_VARIABLES = [
 export const demoRoutes: NonNullable<ServiceOptions["extend"]> = (setups, { guard }) => {
   const handler = setups.get("products")?.handler
   if (handler === undefined) return []
+  const roles = ["catalogue-admin"]
   return [
     new Elysia().delete("/admin/products/:id", handler.delete, {
-      beforeHandle: guard.requireRoles(["catalogue-admin"]),
+      beforeHandle: guard.requireRoles(roles),
       detail: {
-        ...collectionDocs(products).delete,
+        ...collectionDocs({ ...products, roles: { delete: roles } }).delete,
         operationId: "delete_products_as_admin",
         summary: "Delete as a catalogue admin",
-        description: "Needs the realm role: catalogue-admin",
       },
     }),
   ]

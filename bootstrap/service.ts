@@ -2,6 +2,7 @@ import { Context, Effect, Layer, ManagedRuntime } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
 import { OVERLOADED_ROUTE } from "../adapters/driving/http/answered_request.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
+import { collectionSchemas } from "../adapters/driving/http/collection_docs.ts"
 import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
 import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { makeInFlight } from "../adapters/driving/http/in_flight.ts"
@@ -81,13 +82,18 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   // Readiness writes to the store: at most once in this time, whoever asks and however often.
   const storeReady = Effect.runSync(Effect.cachedWithTTL(repository.ready, "1 second"))
   const health = () => healthRoutes(Effect.andThen(storeReady, verifier.ready), responder)
-  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder))
+  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder, true))
 
   const inFlight = makeInFlight(options.maxInFlight)
   const noteOverload = overloadLog(log)
 
   const app = makeApp({
     version: VERSION,
+    schemas: Object.assign(
+      {},
+      ...options.collections.map(collectionSchemas),
+      ...areaRoutes.map((each) => each.schemas),
+    ),
     guard,
     responder,
     mounts: [
@@ -109,10 +115,11 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   })
   const admin = makeApp({
     version: VERSION,
+    schemas: {},
     guard,
     responder,
     mounts: [],
-    open: [health(), metricsRoutes(metrics.format, responder)],
+    open: [health(), metricsRoutes(metrics.format, responder, false)],
     isFull: () => false,
     report: () => {},
     unexpected,

@@ -11,11 +11,12 @@ import {
   NGINX,
   NOMAD,
   OAUTH2_PROXY,
+  SCHEMATHESIS,
   withCommand,
 } from "./support/real_servers.ts"
 import { runTests } from "./support/test_run.ts"
 
-const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM, COMPOSE, NGINX, OAUTH2_PROXY]
+const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM, COMPOSE, NGINX, OAUTH2_PROXY, SCHEMATHESIS]
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const asked = process.argv.slice(2).map((name) => name.toLowerCase())

@@ -122,8 +122,9 @@ export const problemWithDefinition = (definition: JobDefinition): Problem => {
   if (!isObject(definition)) return broken("definition", "must be an object")
   if (typeof definition.ID !== "string") return broken("definition.ID", "must be a text")
   const groups = Array.isArray(definition.TaskGroups) ? definition.TaskGroups : []
-  const index = groups.findIndex((group) => typeof group?.Count === "number" && !isCount(group.Count))
-  if (index >= 0) return broken(`definition.TaskGroups[${index}].Count`, "must be a whole number, 0 or more")
+  const index = groups.findIndex((group) => ["number", "bigint"].includes(typeof group?.Count) && !isCount(group.Count))
+  if (index >= 0)
+    return broken(`definition.TaskGroups[${index}].Count`, "must be a whole number from 0 to 9007199254740991")
   if (isDeeperThan(DEPTH_MAX, definition))
     return broken("definition", `must not be nested deeper than ${DEPTH_MAX} levels`)
   if (!hasJsonForm(definition)) return broken("definition", "must have a JSON form")

@@ -70,6 +70,14 @@ describe("health", () => {
     }
   })
 
+  test.each(["/health/live", "/health/ready", "/metrics"])("%s answers to GET and HEAD alone", async (path) => {
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const response = await service.send(path, { method })
+      expect([method, response.headers.get("allow")]).toEqual([method, "GET, HEAD"])
+      await expectProblem(response, 405, "METHOD_NOT_ALLOWED")
+    }
+  })
+
   test("a process whose store is away is live, but not ready", async () => {
     expect((await fetch(`${broken.url}/health/live`)).status).toBe(200)
     const response = await fetch(`${broken.url}/health/ready`)

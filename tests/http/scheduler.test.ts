@@ -116,14 +116,19 @@ describe("jobs", () => {
     expect(agent.requests.length).toBe(before)
   })
 
-  test.each(["[]", '"x"', "{}", '{"ID":""}', '{"ID":"x","Name":"x","TaskGroups":[{"Name":"g","Count":-1}]}'])(
-    "running %s is refused before the agent is asked",
-    async (body) => {
-      const before = agent.requests.length
-      await expectProblem(await send("POST", "/jobs", body), 422, "INVALID_SCHEDULER_ARGUMENT")
-      expect(agent.requests.length).toBe(before)
-    },
-  )
+  test.each([
+    "[]",
+    '"x"',
+    "{}",
+    '{"ID":""}',
+    '{"ID":"x","Name":"x","TaskGroups":[{"Name":"g","Count":-1}]}',
+    '{"ID":"x","Name":"x","TaskGroups":[{"Name":"g","Count":9007199254740992}]}',
+    '{"ID":"x","Name":"x","TaskGroups":[{"Name":"g","Count":-9007199254740993}]}',
+  ])("running %s is refused before the agent is asked", async (body) => {
+    const before = agent.requests.length
+    await expectProblem(await send("POST", "/jobs", body), 422, "INVALID_SCHEDULER_ARGUMENT")
+    expect(agent.requests.length).toBe(before)
+  })
 
   /** A definition of so many levels; the definition itself is the first. */
   const deepJob = (levels: number, inside: string): string =>

@@ -46,7 +46,7 @@ realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
 
   test("shows every operation", async () => {
     await page.locator("#operations-products-create_products").waitFor()
-    expect(await page.locator(".opblock").count()).toBe(5)
+    expect(await page.locator(".opblock").count()).toBe(8)
   })
 
   test("with a pasted token, Execute creates a record and reads it", async () => {

@@ -1,9 +1,9 @@
 // After the death of its server under load, every connection comes back by itself: the driver alone does not, under Bun.
 import { expect, test } from "bun:test"
-import { join } from "node:path"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { layer, MongoConnection } from "../../adapters/driven/mongo_connection.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
+import { mongoPlace, startRelay } from "../support/relay.ts"
 
 const CONNECTIONS = 6
 const LANES = 4
@@ -13,29 +13,9 @@ const BACK_WITHIN_MS = 15_000
 const HEARTBEAT_REST_MS = 700
 
 realSuite(MONGODB, "connections to a MongoDB that dies under load", (server) => {
-  const [, host = "", port = "27017"] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(server.url) ?? []
-
-  const startRelay = async (from: number) => {
-    const program = join(import.meta.dir, "../support/tcp_relay.process.ts")
-    const relay = Bun.spawn([process.execPath, program, String(from), host, port], {
-      stdio: ["ignore", "pipe", "inherit"],
-    })
-    await relay.stdout.getReader().read()
-    return relay
-  }
-
-  const freePort = (): number => {
-    const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } })
-    listener.stop(true)
-    return listener.port
-  }
-
   test("all take operations again", async () => {
-    const from = freePort()
-    let relay = await startRelay(from)
-    const url = server
-      .database(`portolan_reconnection_${process.pid}`)
-      .replace(/(?<=\/\/|@)[^@/]+(?=\/)/, `127.0.0.1:${from}`)
+    const relay = await startRelay(mongoPlace(server.url))
+    const url = mongoPlace(server.database(`portolan_reconnection_${process.pid}`)).through(relay.port)
     const connection = layer({
       url: Redacted.make(url),
       maxOpenConnections: undefined,
@@ -53,16 +33,15 @@ realSuite(MONGODB, "connections to a MongoDB that dies under load", (server) => 
       )
       yield* Effect.promise(async () => {
         await Bun.sleep(HEARTBEAT_REST_MS)
-        relay.kill("SIGKILL")
-        await relay.exited
+        await relay.away()
         await Bun.sleep(2 * SELECTION_MS)
-        relay = await startRelay(from)
+        await relay.back()
       })
       const back = (each: MongoConnection["Service"]) =>
         Effect.timeoutOption(Effect.eventually(ping(each)), BACK_WITHIN_MS)
       return yield* Effect.forEach(connections, back, { concurrency: "unbounded" })
     })
-    const answers = await Effect.runPromise(Effect.scoped(program)).finally(() => relay.kill())
+    const answers = await Effect.runPromise(Effect.scoped(program)).finally(() => relay.stop())
     expect(answers.map((each) => each._tag)).toEqual(Array.from({ length: CONNECTIONS }, () => "Some"))
   })
 })

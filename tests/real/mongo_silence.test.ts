@@ -1,11 +1,11 @@
 // A server that takes operations and says nothing: every caller is told so within 20 s, those that wait behind others too.
 import { expect, test } from "bun:test"
-import { join } from "node:path"
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as connection from "../../adapters/driven/mongo_connection.ts"
 import * as mongoRecords from "../../adapters/driven/record_repository/mongo.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
+import { mongoPlace, startRelay } from "../support/relay.ts"
 
 const PROMISED_MS = 20_000
 /** When the second wave of calls begins: behind the first, and long before that has failed. */
@@ -15,18 +15,8 @@ realSuite(MONGODB, "a MongoDB that falls silent", (server) => {
   test(
     "every operation fails within 20 s of its call, and succeeds when the server speaks again",
     async () => {
-      const [, host = "", port = "27017"] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(server.url) ?? []
-      const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } })
-      const from = listener.port
-      listener.stop(true)
-      const program = join(import.meta.dir, "../support/tcp_relay.process.ts")
-      const relay = Bun.spawn([process.execPath, program, String(from), host, port], {
-        stdio: ["ignore", "pipe", "inherit"],
-      })
-      await relay.stdout.getReader().read()
-      const url = server
-        .database(`portolan_silence_${process.pid}`)
-        .replace(/(?<=\/\/|@)[^@/]+(?=\/)/, `127.0.0.1:${from}`)
+      const relay = await startRelay(mongoPlace(server.url))
+      const url = mongoPlace(server.database(`portolan_silence_${process.pid}`)).through(relay.port)
       const layer = Layer.provide(
         mongoRecords.layer({ singleWriter: !server.atomicUpdates }),
         connection.layer({ url: Redacted.make(url), maxOpenConnections: 4, maxIdleConnections: undefined }),
@@ -52,13 +42,13 @@ realSuite(MONGODB, "a MongoDB that falls silent", (server) => {
           ].map((operation) => timed<unknown, unknown>(operation)),
           { concurrency: "unbounded" },
         )
-        relay.kill("SIGSTOP")
+        relay.silent()
         const waves = yield* Effect.all([wave, Effect.delay(wave, LATER_MS)], { concurrency: 2 })
-        relay.kill("SIGCONT")
+        yield* Effect.promise(relay.back)
         yield* Effect.eventually(repository.create("c", {}))
         return waves.flat()
       })
-      const outcomes = await Effect.runPromise(Effect.scoped(calls)).finally(() => relay.kill("SIGKILL"))
+      const outcomes = await Effect.runPromise(Effect.scoped(calls)).finally(() => relay.stop())
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(outcomes.map(() => "Failure"))
       expect(Math.max(...outcomes.map(({ tookMs }) => tookMs))).toBeLessThan(PROMISED_MS)
     },

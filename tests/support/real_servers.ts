@@ -56,6 +56,11 @@ export interface Nginx {
   readonly modules: string
 }
 
+export interface Schemathesis {
+  /** Path of the executable; tests/attacks/install.sh makes one. */
+  readonly command: string
+}
+
 export interface Compose {
   /** For a shell. */
   readonly command: string
@@ -196,6 +201,14 @@ export const OAUTH2_PROXY: RealServer<string> = {
   command: { name: "oauth2-proxy", find: (PATH) => Bun.which("oauth2-proxy", { PATH }) ?? undefined },
   required: true,
   read: (environment) => environment["TEST_OAUTH2_PROXY"] ?? "",
+}
+
+export const SCHEMATHESIS: RealServer<Schemathesis> = {
+  name: "Schemathesis",
+  variables: ["TEST_SCHEMATHESIS"],
+  command: { name: "schemathesis", find: (PATH) => Bun.which("schemathesis", { PATH }) ?? undefined },
+  required: true,
+  read: (environment) => ({ command: environment["TEST_SCHEMATHESIS"] ?? "" }),
 }
 
 export type Presence<A> =

@@ -5,6 +5,7 @@
 //   churn N    creates and deletes, in N lanes without end, also over failures -> [what, lane, id], one a line: "created" and
 //              "deleted" once acknowledged, "deleting" before the call
 //   stream N   creates, N at a time, without end -> each id as soon as it is acknowledged, one a line
+import { writeSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { Context, Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
@@ -27,7 +28,8 @@ const mongoLayer = async (url: string) => {
 
 const runtime = ManagedRuntime.make(await (address.startsWith("mongodb") ? mongoLayer(address) : sqliteLayer(address)))
 const repository = Context.get(await runtime.context(), RecordRepository)
-const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
+/** The line has left this process when this returns: a kill at the next moment does not take it back. */
+const say = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`)
 
 const create = async (): Promise<number> =>
   (await Effect.runPromise(repository.create(collection, { by: process.pid }))).id

@@ -56,6 +56,10 @@ const MIN_HEALTHY_MS = 10_000
 
 const keyOf = (namespace: string, jobId: string): string => `${namespace}\n${jobId}`
 
+/** Running allocations of a group that the node has room for, and allocations it keeps at all: the oldest go first. */
+const ROOM = 1000
+const KEPT_MAX = 5000
+
 /** Milliseconds of a deployment of the job. */
 const deploymentMs = (job: JobDefinition): number => {
   const wanted = (job.TaskGroups ?? []).filter((group) => (group.Count ?? 1) > 0)
@@ -72,6 +76,7 @@ const validate = (job: JobDefinition): void => {
   const mistakes = [
     ...(/\s/.test(job.ID) ? ["Job ID contains a space"] : []),
     ...(Array.isArray(job.TaskGroups) && job.TaskGroups.length > 0 ? [] : ["Missing job task groups"]),
+    ...(job.TaskGroups ?? []).flatMap(({ Name }, at) => (Name ? [] : [`Job task group ${at + 1} missing name`])),
   ]
   if (mistakes.length > 0)
     throw new AgentRefusal(
@@ -215,7 +220,7 @@ export class AgentJobs {
     const { definition } = job
     const jobKey = keyOf(definition.Namespace ?? "default", definition.ID)
     for (const group of definition.TaskGroups ?? []) {
-      const wanted = definition.Stop === true ? 0 : (group.Count ?? 1)
+      const wanted = definition.Stop === true ? 0 : Math.min(group.Count ?? 1, ROOM)
       const running = this.running(job, group.Name)
       for (const extra of running.slice(wanted)) {
         extra.stopped = true
@@ -234,6 +239,7 @@ export class AgentJobs {
         })
       }
     }
+    this.allocations.splice(0, this.allocations.length - KEPT_MAX)
     const runs = (definition.TaskGroups ?? []).some((group) => definition.Stop !== true && (group.Count ?? 1) > 0)
     job.deployedMs = runs ? nowMs + deploymentMs(definition) : 0
     definition["Status"] = runs ? "running" : "dead"

@@ -1,4 +1,5 @@
 // The routes of the agent in memory: request -> state machine -> the JSON a real agent would give.
+import { isObject } from "../../domain/json_object.ts"
 import type { JobDefinition } from "../../domain/scheduler/job.ts"
 import { parseLossless } from "../../domain/scheduler/lossless_json.ts"
 import {
@@ -51,10 +52,36 @@ const bodyOf = (request: AgentRequest): Readonly<Record<string, unknown>> => {
   }
 }
 
+type Fits = (value: unknown) => boolean
+
+const isText: Fits = (value) => value === null || typeof value === "string"
+const isGroup: Fits = (value) =>
+  isObject(value) &&
+  isText(value["Name"] ?? null) &&
+  Number.isSafeInteger(value["Count"] ?? 0) &&
+  isUpdate(value["Update"] ?? null)
+const isUpdate: Fits = (value) =>
+  value === null || (isObject(value) && Number.isSafeInteger(value["MinHealthyTime"] ?? 0))
+
+/** Fields whose types the agent insists on, as far as this one reads them. */
+const FIELDS: Readonly<Record<string, Fits>> = {
+  ID: isText,
+  Name: isText,
+  Namespace: isText,
+  Region: isText,
+  Type: isText,
+  JobModifyIndex: (value) => typeof value === "bigint" || Number.isSafeInteger(value ?? 0),
+  Stop: (value) => value === null || typeof value === "boolean",
+  TaskGroups: (value) => value === null || (Array.isArray(value) && value.every(isGroup)),
+}
+
 const submittedJob = (request: AgentRequest): JobDefinition => {
   const { Job } = bodyOf(request)
   if (typeof Job !== "object" || Job === null) throw new AgentRefusal(400, "Job must be specified")
   const job = Job as JobDefinition
+  const mistyped = Object.entries(FIELDS).find(([name, fits]) => !fits(job[name] ?? null))?.[0]
+  if (mistyped !== undefined)
+    throw new AgentRefusal(400, `json: cannot unmarshal a value into Go struct field Job.Job.${mistyped}`)
   if (typeof job.ID !== "string" || job.ID === "") throw new AgentRefusal(400, "Job ID hasn't been provided")
   return job
 }

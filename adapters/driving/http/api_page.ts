@@ -1,7 +1,6 @@
 import { createRequire } from "node:module"
-import { openapi } from "@elysiajs/openapi"
-import { Elysia, file } from "elysia"
-import { PROBLEM_SCHEMA } from "./problem_docs.ts"
+import { type AnyElysia, Elysia, file } from "elysia"
+import { PROBLEM_SCHEMA, type Schemas } from "./problem_docs.ts"
 
 const VIEWER = {
   "swagger-ui.css": "text/css; charset=utf-8",
@@ -36,30 +35,56 @@ const HIDDEN = { detail: { hide: true } } as const
 /** A packaged file of the viewer. It is sent from the disk piece by piece: clients that never read it must not cost memory. */
 const viewerFile = (name: string) => file(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
 
+/** Routes of an application, as Elysia lists them. */
+type Routes = AnyElysia["routes"]
+
+/** The documented operations by path and method: the `detail` of a route is its whole OpenAPI operation. */
+const pathsOf = (routes: Routes): Readonly<Record<string, object>> => {
+  const paths: Record<string, object> = {}
+  for (const { method, path, hooks } of routes) {
+    const operation: { readonly hide?: boolean } = hooks?.detail ?? {}
+    if (operation.hide === true) continue
+    const name = path.replace(/:(\w+)/g, "{$1}")
+    paths[name] = { ...paths[name], [method.toLowerCase()]: operation }
+  }
+  return paths
+}
+
+const documentOf = (version: string, schemas: Schemas, routes: Routes) => ({
+  openapi: "3.1.2",
+  info: {
+    title: "Portolan",
+    version,
+    description:
+      "Records behind bearer tokens of an identity realm. Press **Authorize** and paste an access token to try the requests.",
+  },
+  // The address that the document was read from.
+  servers: [{ url: "/" }],
+  paths: pathsOf(routes),
+  components: {
+    schemas: { ...schemas, Problem: PROBLEM_SCHEMA },
+    securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+  },
+})
+
 /**
  * `/openapi.json` (OpenAPI 3.1) and `/openapi`, a viewer that needs nothing from outside.
  *
  * @param version of the service, for the document's `info`
+ * @param schemas what the operations refer to, by name
+ * @param routes gives the routes of the whole application, once it is complete
  */
-export const apiPage = (version: string) =>
-  new Elysia()
-    .use(
-      openapi({
-        provider: null,
-        specPath: "/openapi.json",
-        documentation: {
-          info: {
-            title: "Portolan",
-            version,
-            description:
-              "Records behind bearer tokens of an identity realm. Press **Authorize** and paste an access token to try the requests.",
-          },
-          components: {
-            schemas: { Problem: PROBLEM_SCHEMA as never },
-            securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
-          },
-        },
-      }),
+export const apiPage = (version: string, schemas: Schemas, routes: () => Routes) => {
+  let text: string | undefined
+  return new Elysia()
+    .get(
+      "/openapi.json",
+      ({ set }) => {
+        text ??= JSON.stringify(documentOf(version, schemas, routes()))
+        set.headers["content-type"] = "application/json"
+        return text
+      },
+      HIDDEN,
     )
     .get(
       "/openapi",
@@ -85,3 +110,4 @@ export const apiPage = (version: string) =>
       },
       HIDDEN,
     )
+}

@@ -6,6 +6,7 @@ import type { Guard } from "./guard.ts"
 import { HttpRefusal, invalidHost, overloaded, routeNotFound } from "./http_refusal.ts"
 import { describe } from "./problem.ts"
 import { INTERNAL } from "./problem_body.ts"
+import type { Schemas } from "./problem_docs.ts"
 import { type RequestContext, requestIdOf } from "./request_context.ts"
 import { type Responder, respondProblem } from "./respond.ts"
 
@@ -30,6 +31,8 @@ export interface Mount {
 export interface AppParts {
   /** Version of the service, for the OpenAPI document. */
   readonly version: string
+  /** What the documented operations refer to, by name. */
+  readonly schemas: Schemas
   readonly guard: Guard
   readonly responder: Responder
   readonly mounts: ReadonlyArray<Mount>
@@ -98,7 +101,7 @@ export const makeApp = (parts: AppParts): AnyElysia => {
   const { guard, responder } = parts
   const notFound = (context: RequestContext) => responder.respond(context, () => Effect.fail(routeNotFound), absurd)
 
-  const app: AnyElysia = makeEdge(parts).use(apiPage(parts.version))
+  const app: AnyElysia = makeEdge(parts).use(apiPage(parts.version, parts.schemas, () => app.routes))
   for (const routes of parts.open) app.use(routes)
   for (const { prefix, routes } of parts.mounts)
     app.group(prefix, (group) => {

@@ -1,51 +1,104 @@
-import type { CollectionShape, Operation } from "../../../domain/records/collection.ts"
+import { Effect, Exit } from "effect"
+import type { TObject, TSchema } from "typebox"
+import type { Collection, Operation } from "../../../domain/records/collection.ts"
+import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
-import { okDoc, PROTECTED_RESPONSES, problemDoc, SECURITY } from "./problem_docs.ts"
+import { BODY_REFUSALS } from "./json_body.ts"
+import { invalidCount } from "./page_query.ts"
+import type { ServiceError } from "./problem.ts"
+import {
+  guardRefusals,
+  headerDoc,
+  jsonBody,
+  okDoc,
+  type ResponseDocs,
+  refusalDocs,
+  rolesSentence,
+  type Schemas,
+  SECURITY,
+  STORE_AWAY,
+  schemaRef,
+} from "./problem_docs.ts"
 
-/** Example record made of the schema's own `examples` and `default`s. */
-const exampleOf = (collection: CollectionShape): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(collection.fields.properties).flatMap(([key, schema]) => {
+const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
+const EXAMPLE_ID = 7
+
+/**
+ * The schema with another list of required members, in objects inside it too. A field with a `default` may be left out of
+ * a request, and is in every answer; the service fills in those of the record and of objects inside it.
+ */
+const withRequired = (schema: TSchema, requires: (member: TSchema, listed: boolean) => boolean): TSchema => {
+  if (!("properties" in schema)) return schema
+  const { properties, required = [] }: { readonly properties: object; readonly required?: ReadonlyArray<string> } =
+    schema as TObject
+  const members: ReadonlyArray<[string, TSchema]> = Object.entries(properties)
+  return {
+    ...schema,
+    properties: Object.fromEntries(members.map(([key, member]) => [key, withRequired(member, requires)])),
+    required: members.filter(([key, member]) => requires(member, required.includes(key))).map(([key]) => key),
+  } as TSchema
+}
+
+const submitted = (fields: TObject): TSchema =>
+  withRequired(fields, (member, listed) => listed && !("default" in member))
+
+const stored = (fields: TObject): TSchema => {
+  const { required = [], ...rest } = withRequired(fields, (member, listed) => listed || "default" in member) as TObject
+  return { ...rest, properties: { id: ID_SCHEMA, ...rest.properties }, required: ["id", ...required] } as TSchema
+}
+
+/**
+ * An example record made of the schema's own `examples` and `default`s, and what the service makes of it; nothing when the
+ * schema does not give enough of them for a record that it accepts.
+ */
+const exampleOf = ({ fields, check }: Collection<object>) => {
+  const sent = Object.fromEntries(
+    Object.entries(fields.properties).flatMap(([key, schema]) => {
       const { examples, default: fallback } = schema as { examples?: ReadonlyArray<unknown>; default?: unknown }
       const example = examples?.[0] ?? fallback
       return example === undefined ? [] : [[key, example]]
     }),
   )
+  const checked = Effect.runSyncExit(check(sent))
+  return Exit.isSuccess(checked) ? { sent, record: { id: EXAMPLE_ID, ...checked.value } } : undefined
+}
 
-const NOT_FOUND = problemDoc(404, "RECORD_NOT_FOUND", "Not found", "No such record")
+/** The component of a collection: its stored record, under the collection's name. */
+export const collectionSchemas = ({ name, fields }: Collection<object>): Schemas => ({ [name]: stored(fields) })
 
 /**
  * OpenAPI operations of a collection, from the same schema that judges its records.
  *
  * @see OpenAPI 3.1, operation object
  */
-export const collectionDocs = (collection: CollectionShape): Readonly<Record<Operation, object>> => {
+export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation, object>> => {
   const { name, fields, roles } = collection
   const example = exampleOf(collection)
-  const idSchema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
-  const record = {
-    ...fields,
-    properties: { id: idSchema, ...fields.properties },
-    required: ["id", ...(fields.required ?? [])],
-  }
-  const stored = { id: 7, ...example }
-  const idParameter = { name: "id", in: "path", required: true, schema: idSchema, example: 7 }
+  const record = schemaRef(name)
+  const notFound = new RecordNotFound({ collection: name })
+  const idParameter = { name: "id", in: "path", required: true, schema: ID_SCHEMA, example: EXAMPLE_ID }
   const count = (parameter: string, description: string, fallback: number) => ({
     name: parameter,
     in: "query",
     description,
-    schema: { type: "integer", minimum: 0, default: fallback },
+    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: fallback },
   })
-  const operation = (kind: Operation, summary: string, rest: object, responses: object) => ({
+  const operation = (
+    kind: Operation,
+    summary: string,
+    rest: object,
+    successes: ResponseDocs,
+    errors: ReadonlyArray<ServiceError> = [],
+  ) => ({
     tags: [name],
     operationId: `${kind}_${name}`,
     summary,
-    ...(roles[kind] === undefined ? {} : { description: `Needs one of the realm roles: ${roles[kind].join(", ")}` }),
+    ...(roles[kind] === undefined ? {} : { description: rolesSentence(roles[kind]) }),
     security: SECURITY,
     ...rest,
-    responses: { ...responses, ...PROTECTED_RESPONSES },
+    responses: { ...successes, ...refusalDocs([...errors, ...guardRefusals(roles[kind]), STORE_AWAY]) },
   })
-  const header = (description: string) => ({ description, schema: { type: "string" } })
+  const link = (operationId: string) => ({ operationId, parameters: { id: "$response.body#/data/id" } })
   return {
     list: operation(
       "list",
@@ -57,61 +110,56 @@ export const collectionDocs = (collection: CollectionShape): Readonly<Record<Ope
           {
             name: "Prefer",
             in: "header",
-            description: "`count=exact` asks for `X-Total-Count`",
-            schema: { type: "string", enum: ["count=exact"] },
+            description: "`count=exact` asks for `X-Total-Count`; other preferences are ignored (RFC 7240)",
+            schema: { type: "string" },
+            example: "count=exact",
           },
         ],
       },
       {
-        200: okDoc("A page in ascending id order", { type: "array", items: record }, [stored], {
-          Link: header('`rel="next"` and `rel="prev"` with the effective limit'),
-          "X-Total-Count": header("Exact number of records, when asked for"),
-        }),
-        400: problemDoc(
-          400,
-          "INVALID_QUERY",
-          "Invalid query parameter",
-          "Query parameter 'limit' must be a plain decimal number from 0 to 9007199254740991",
+        200: okDoc(
+          "A page in ascending id order",
+          { type: "array", items: record },
+          example === undefined ? undefined : [example.record],
+          {
+            headers: {
+              Link: headerDoc('`rel="next"` and `rel="prev"` with the effective limit (RFC 8288)'),
+              "X-Total-Count": headerDoc("Exact number of records, when asked for", "integer"),
+              "Preference-Applied": headerDoc("`count=exact`, when it was asked for (RFC 7240)"),
+            },
+          },
         ),
       },
+      [invalidCount("limit")],
     ),
     get: operation(
       "get",
       `Get one of ${name}`,
       { parameters: [idParameter] },
-      {
-        200: okDoc("The record", record, stored),
-        404: NOT_FOUND,
-      },
+      { 200: okDoc("The record", record, example?.record) },
+      [notFound],
     ),
     create: operation(
       "create",
       `Create one of ${name}`,
-      { requestBody: { required: true, content: { "application/json": { schema: fields, example } } } },
+      jsonBody(submitted(fields), example?.sent),
       {
-        201: okDoc("The record with its id", record, stored, { Location: header("Path of the new record") }),
-        400: problemDoc(400, "INVALID_JSON", "Invalid JSON", "The body is not valid JSON"),
-        408: problemDoc(408, "REQUEST_TIMEOUT", "Request timeout", "The body must arrive within 30 s"),
-        413: problemDoc(413, "BODY_TOO_LARGE", "Body too large", "The body must not exceed 1048576 bytes"),
-        415: problemDoc(
-          415,
-          "UNSUPPORTED_MEDIA_TYPE",
-          "Unsupported media type",
-          "The body must be application/json in UTF-8, without content coding",
-        ),
-        422: problemDoc(422, "INVALID_RECORD", "Invalid record", "The record breaks the rules listed in 'errors'", {
-          errors: [{ pointer: "/id", message: "is assigned by the server" }],
+        201: okDoc("The record with its id", record, example?.record, {
+          headers: { Location: headerDoc("Path of the new record") },
+          links: { get: link(`get_${name}`), delete: link(`delete_${name}`) },
         }),
       },
+      [
+        ...BODY_REFUSALS,
+        new InvalidRecord({ collection: name, issues: [{ pointer: "/id", message: "is assigned by the server" }] }),
+      ],
     ),
     delete: operation(
       "delete",
       `Delete one of ${name}`,
       { parameters: [idParameter] },
-      {
-        200: okDoc("The deleted record", record, stored),
-        404: NOT_FOUND,
-      },
+      { 200: okDoc("The deleted record", record, example?.record) },
+      [notFound],
     ),
   }
 }

@@ -1,4 +1,4 @@
-import { absurd, Effect } from "effect"
+import { Effect } from "effect"
 import { Elysia } from "elysia"
 import {
   makeRecordService,
@@ -6,7 +6,7 @@ import {
   type RecordService,
   type RecordStore,
 } from "../../../application/records/record_service.ts"
-import type { Collection, CollectionShape, Operation } from "../../../domain/records/collection.ts"
+import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
@@ -16,7 +16,7 @@ import { methodNotAllowed } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import type { RequestContext } from "./request_context.ts"
-import { type Answer, envelope, type Responder } from "./respond.ts"
+import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
 
 type Handler = (context: RequestContext & { readonly path: string }) => Promise<string>
 type ItemHandler = (context: RequestContext & { readonly params: { readonly id?: string | null } }) => Promise<string>
@@ -120,17 +120,14 @@ export interface CollectionSetup<F extends object> {
 const NO_PARSE = { parse: "none" } as const
 const HIDDEN = { parse: "none", detail: { hide: true } } as const
 
-const makeRoutes = (collection: CollectionShape, handler: CollectionHandler, guard: Guard, responder: Responder) => {
+const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, guard: Guard, responder: Responder) => {
   const docs = collectionDocs(collection)
   const hooks = (operation: Operation) => {
     const roles = collection.roles[operation]
     const detail = { ...NO_PARSE, detail: docs[operation] }
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
-  const refuse =
-    (allow: string): Handler =>
-    async ({ request, set, route }) =>
-      responder.respond({ request, set, route }, () => Effect.fail(methodNotAllowed(allow)), absurd)
+  const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
   return new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
     .get("/:id", handler.get, hooks("get"))

@@ -21,6 +21,14 @@ const tooSlow = new HttpRefusal({
   detail: `The body must arrive within ${BODY_DEADLINE_MS / 1000} s`,
 })
 
+/** What reading a body can end with. */
+export const BODY_REFUSALS: ReadonlyArray<HttpRefusal> = [
+  broken("The body is not valid JSON"),
+  tooSlow,
+  tooLarge,
+  wrongType,
+]
+
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const parseJson = (bytes: ArrayBuffer, parse: (text: string) => unknown): Effect.Effect<unknown, HttpRefusal> => {

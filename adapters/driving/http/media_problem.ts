@@ -3,7 +3,7 @@ import type { FailureKind, GraphFailure } from "../../../domain/media/graph_fail
 import type { Problem } from "./problem_body.ts"
 
 /** Status and title of every class of failure. Our token being refused is not the caller's fault: 502, never 401. */
-const GRAPH: Readonly<Record<FailureKind, readonly [status: number, title: string]>> = {
+export const GRAPH: Readonly<Record<FailureKind, readonly [status: number, title: string]>> = {
   Blocked: [502, "Blocked by the platform"],
   DailyQuota: [429, "Publish quota used up"],
   NotReady: [409, "Not ready"],

@@ -1,4 +1,4 @@
-import { absurd, type Context, Duration, Effect } from "effect"
+import { type Context, Duration, Effect } from "effect"
 import { Elysia } from "elysia"
 import { createCarouselFromItems } from "../../../application/media/carousel.ts"
 import { containerStatus, createContainer, publishingLimit } from "../../../application/media/containers.ts"
@@ -14,10 +14,10 @@ import type { PublishJournal } from "../../../domain/media/publish_journal.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed, routeNotFound } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
-import { MEDIA_DOCS } from "./media_docs.ts"
+import { mediaDocs } from "./media_docs.ts"
 import type { ServiceError } from "./problem.ts"
 import type { RequestContext } from "./request_context.ts"
-import { envelope, type Responder } from "./respond.ts"
+import { envelope, type Responder, refusing } from "./respond.ts"
 
 /** What the media use cases need. */
 export type MediaServices = MediaGraphPort | PublishJournal | GraphPacing
@@ -83,6 +83,7 @@ export const mediaRoutes = (parts: {
   readonly accountId: string | undefined
 }) => {
   const { responder, accountId: fallback } = parts
+  const docs = mediaDocs(parts.roles)
 
   const slow = new GraphFailure({ kind: "Network", operation: "create", applied: "unknown", text: "timeout" })
   const within = <A, B>(program: Effect.Effect<A, ServiceError, MediaServices>, late: Effect.Effect<B, ServiceError>) =>
@@ -108,10 +109,7 @@ export const mediaRoutes = (parts: {
         }
       },
     )
-  const refuse =
-    (error: ServiceError) =>
-    async ({ request, set, route }: RequestContext) =>
-      responder.respond({ request, set, route }, () => Effect.fail(error), absurd)
+  const refuse = (error: ServiceError) => refusing(responder, error)
   const still = (containerId: string | undefined) => Effect.succeed({ state: "still-processing" as const, containerId })
   const stateStatus = ({ state }: { readonly state: string }): number => (state === "still-processing" ? 202 : 200)
 
@@ -126,7 +124,7 @@ export const mediaRoutes = (parts: {
             Effect.flatMap(readCall(request, fallback), ({ accountId, rest }) => createContainer(accountId, rest)),
             () => 201,
           ),
-        { ...NO_PARSE, detail: MEDIA_DOCS.create },
+        { ...NO_PARSE, detail: docs.create },
       )
       .post(
         "/carousels",
@@ -138,7 +136,7 @@ export const mediaRoutes = (parts: {
             ),
             ({ state }) => (state === "created" ? 201 : 202),
           ),
-        { ...NO_PARSE, detail: MEDIA_DOCS.carousel },
+        { ...NO_PARSE, detail: docs.carousel },
       )
       .get(
         "/containers/:id",
@@ -146,7 +144,7 @@ export const mediaRoutes = (parts: {
           respond({ request, set, route }, containerStatus(params.id), () => 200),
         {
           ...NO_PARSE,
-          detail: MEDIA_DOCS.status,
+          detail: docs.status,
         },
       )
       .post(
@@ -160,7 +158,7 @@ export const mediaRoutes = (parts: {
             stateStatus,
             still(params.id),
           ),
-        { ...NO_PARSE, detail: MEDIA_DOCS.publish },
+        { ...NO_PARSE, detail: docs.publish },
       )
       .post(
         "/posts",
@@ -174,13 +172,13 @@ export const mediaRoutes = (parts: {
             stateStatus,
             still(undefined),
           ),
-        { ...NO_PARSE, detail: MEDIA_DOCS.post },
+        { ...NO_PARSE, detail: docs.post },
       )
       .get(
         "/limit",
         async ({ request, set, route }) =>
           respond({ request, set, route }, Effect.flatMap(readAccount(request, fallback), publishingLimit), () => 200),
-        { ...NO_PARSE, detail: MEDIA_DOCS.limit },
+        { ...NO_PARSE, detail: docs.limit },
       )
       .all("/containers", refuse(methodNotAllowed("POST")), HIDDEN)
       .all("/carousels", refuse(methodNotAllowed("POST")), HIDDEN)

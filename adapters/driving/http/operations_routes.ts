@@ -1,9 +1,42 @@
 import type { Effect } from "effect"
 import { Elysia } from "elysia"
+import { methodNotAllowed } from "./http_refusal.ts"
 import type { ServiceError } from "./problem.ts"
-import type { Responder } from "./respond.ts"
+import {
+  ANY_REFUSALS,
+  guardRefusals,
+  KEYS_AWAY,
+  plainDoc,
+  type ResponseDocs,
+  refusalDocs,
+  SECURITY,
+  STORE_AWAY,
+} from "./problem_docs.ts"
+import { type Responder, refusing } from "./respond.ts"
 
 const HIDDEN = { detail: { hide: true } } as const
+const readOnly = (responder: Responder) => refusing(responder, methodNotAllowed("GET, HEAD"))
+
+const LIVE = { status: "live" }
+const READY = { status: "ready" }
+
+const health = (operationId: string, summary: string, body: { readonly status: string }, errors: ResponseDocs) => ({
+  detail: {
+    tags: ["operations"],
+    operationId,
+    summary,
+    security: [],
+    responses: {
+      200: plainDoc(
+        "The answer",
+        "application/json",
+        { type: "object", required: ["status"], properties: { status: { const: body.status } } },
+        body,
+      ),
+      ...errors,
+    } as never,
+  },
+})
 
 /**
  * `/health/live`: the process answers. `/health/ready`: it can do its work too, writes included, else 503 with `Retry-After`.
@@ -17,9 +50,9 @@ export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, responder
       "/live",
       ({ set }) => {
         set.headers["content-type"] = "application/json"
-        return '{"status":"live"}'
+        return JSON.stringify(LIVE)
       },
-      HIDDEN,
+      health("live", "The process answers", LIVE, refusalDocs(ANY_REFUSALS)),
     )
     .get(
       "/ready",
@@ -27,10 +60,17 @@ export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, responder
         responder.respond(
           { request, set, route },
           () => ready,
-          () => ({ status: 200, body: '{"status":"ready"}' }),
+          () => ({ status: 200, body: JSON.stringify(READY) }),
         ),
-      HIDDEN,
+      health(
+        "ready",
+        "The process can do its work, writes included",
+        READY,
+        refusalDocs([...ANY_REFUSALS, STORE_AWAY, KEYS_AWAY]),
+      ),
     )
+    .all("/live", readOnly(responder), HIDDEN)
+    .all("/ready", readOnly(responder), HIDDEN)
 
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -39,19 +79,33 @@ const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
  *
  * @param format gives the whole text
  * @param responder answers with it
+ * @param guarded whether the token check stands before it, for the document
  */
-export const metricsRoutes = (format: Effect.Effect<string>, responder: Responder) =>
-  new Elysia().get(
-    "/metrics",
-    async ({ request, set, route }) =>
-      responder.respond(
-        { request, set, route },
-        () => format,
-        (body) => ({
-          status: 200,
-          headers: { "content-type": METRICS_TYPE },
-          body,
-        }),
-      ),
-    HIDDEN,
-  )
+export const metricsRoutes = (format: Effect.Effect<string>, responder: Responder, guarded: boolean) =>
+  new Elysia()
+    .get(
+      "/metrics",
+      async ({ request, set, route }) =>
+        responder.respond(
+          { request, set, route },
+          () => format,
+          (body) => ({
+            status: 200,
+            headers: { "content-type": METRICS_TYPE },
+            body,
+          }),
+        ),
+      {
+        detail: {
+          tags: ["operations"],
+          operationId: "metrics",
+          summary: "Counts and times of requests",
+          security: guarded ? SECURITY : [],
+          responses: {
+            200: plainDoc("Prometheus text format", "text/plain", { type: "string" }, "# TYPE http_requests counter\n"),
+            ...refusalDocs(guarded ? guardRefusals(undefined) : ANY_REFUSALS),
+          } as never,
+        },
+      },
+    )
+    .all("/metrics", readOnly(responder), HIDDEN)

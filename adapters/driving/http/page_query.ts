@@ -10,14 +10,17 @@ type Parameter = "start" | "limit"
 const invalid = (parameter: Parameter, rule: string) =>
   new HttpRefusal({ code: "INVALID_QUERY", detail: `Query parameter '${parameter}' ${rule}` })
 
+/** The refusal of a value that is no count. */
+export const invalidCount = (parameter: Parameter): HttpRefusal =>
+  invalid(parameter, "must be a plain decimal number from 0 to 9007199254740991")
+
 /** One parameter: at most one plain value, and no look-alike such as `limit[]`. */
 const readCount = (query: URLSearchParams, parameter: Parameter): number | HttpRefusal | undefined => {
   const values = query.getAll(parameter)
   const [text] = values
   if (values.length > 1) return invalid(parameter, "must not be repeated")
   if (text === undefined) return undefined
-  if (!COUNT_REGEXP.test(text) || !Number.isSafeInteger(Number(text)))
-    return invalid(parameter, "must be a plain decimal number from 0 to 9007199254740991")
+  if (!COUNT_REGEXP.test(text) || !Number.isSafeInteger(Number(text))) return invalidCount(parameter)
   return Number(text)
 }
 

@@ -1,4 +1,4 @@
-import { Cause, type Context, Effect, Exit } from "effect"
+import { absurd, Cause, type Context, Effect, Exit } from "effect"
 import { describe, type ServiceError } from "./problem.ts"
 import { INTERNAL, PROBLEM_TYPE, type Problem, problemBody } from "./problem_body.ts"
 import { type RequestContext, requestIdOf } from "./request_context.ts"
@@ -101,6 +101,12 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
     decide: (request, program) => settle(request, program, () => undefined),
   }
 }
+
+/** A handler that refuses every request with the same error. */
+export const refusing =
+  <R>({ respond }: Responder<R>, error: ServiceError) =>
+  async ({ request, set, route }: RequestContext): Promise<string> =>
+    respond({ request, set, route }, () => Effect.fail(error), absurd)
 
 /** The success envelope of specification 2.1 around a value that is already JSON text. */
 export const envelope = (data: string): string => `{"response":"OK","data":${data}}`

@@ -1,4 +1,4 @@
-import { absurd, Effect } from "effect"
+import { Effect } from "effect"
 import { Elysia } from "elysia"
 import * as jobs from "../../../application/scheduler/jobs.ts"
 import type { Restarts } from "../../../application/scheduler/restarts.ts"
@@ -13,7 +13,7 @@ import { HttpRefusal, methodNotAllowed } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
 import type { ServiceError } from "./problem.ts"
 import type { RequestContext } from "./request_context.ts"
-import { envelope, type Responder } from "./respond.ts"
+import { envelope, type Responder, refusing } from "./respond.ts"
 import { schedulerDocs } from "./scheduler_docs.ts"
 
 type Services = SchedulerPort | Restarts
@@ -114,15 +114,13 @@ export const schedulerRoutes = (parts: {
       200,
       Effect.map(jobs.unfinishedRestarts, (restarts) => restarts.map(describeRestart)),
     )
-  const refuse =
-    (allow: string): Handler =>
-    async ({ request, set, route }) =>
-      responder.respond({ request, set, route }, () => Effect.fail(methodNotAllowed(allow)), absurd)
-  const hooks = (operation: keyof typeof schedulerDocs) =>
+  const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
+  const docs = schedulerDocs(parts.roles)
+  const hooks = (operation: keyof typeof docs) =>
     ({
       parse: "none",
       beforeHandle: parts.guard.requireRoles(parts.roles),
-      detail: schedulerDocs[operation],
+      detail: docs[operation],
     }) as const
 
   return new Elysia()

@@ -10,10 +10,11 @@ import { publishPost } from "../../../application/media/publish_post.ts"
 import type { Post } from "../../../domain/media/container.ts"
 import { MediaGraphPort } from "../../../domain/media/media_graph_port.ts"
 import { PublishJournal } from "../../../domain/media/publish_journal.ts"
-import { type Fault, type GraphModelOptions, type ModelAnswer, makeGraphModel } from "../../support/graph_model.ts"
+import { BLOCKED_AND_LIVE, OPEN_FAULTS, OUTAGES, REFUSALS } from "../../support/graph_faults.ts"
+import { type Fault, type GraphModelOptions, makeGraphModel } from "../../support/graph_model.ts"
 import * as scriptedGraph from "../../support/graph_model_port.ts"
 import { makeJumpingClock } from "../../support/jumping_clock.ts"
-import { ACCOUNT, CAROUSEL, graphError, REEL, unavailable } from "../../support/media_world.ts"
+import { ACCOUNT, CAROUSEL, REEL } from "../../support/media_world.ts"
 
 class Crash extends Error {}
 
@@ -93,23 +94,10 @@ describe("publishPost() makes a post that exists exactly once", () => {
         }
     })
 
-  const answered = (answer: ModelAnswer, applied = false): Fault => ({ kind: "answer", answer, applied })
-  const unclear = [unavailable, graphError(400, 2, undefined, { is_transient: true }), graphError(400, 424242, 999)]
-  /** Lost or unclear: the graph may have acted. */
-  const open = fc.constantFrom<Fault>(
-    { kind: "lose-request" },
-    { kind: "lose-answer" },
-    ...[...unclear, { status: 200, body: '{"id":"178' }].flatMap((each) => [answered(each), answered(each, true)]),
-  )
-  const refusals = fc.constantFrom(
-    answered({ ...graphError(400, 4), headers: { "retry-after": "7" } }),
-    ...[graphError(400, 9007, 2207027), graphError(400, 24, 2207008), graphError(400, 190, 463)].map((each) =>
-      answered(each),
-    ),
-  )
-  const outage = fc.constantFrom(answered(graphError(400, 100, 33)), answered(unavailable))
-  // Live, and called blocked: seen in the wild.
-  const blockedAndLive = fc.constant(answered(graphError(400, 4, 2207051), true))
+  const open = fc.constantFrom(...OPEN_FAULTS)
+  const refusals = fc.constantFrom(...REFUSALS)
+  const outage = fc.constantFrom(...OUTAGES)
+  const blockedAndLive = fc.constant(BLOCKED_AND_LIVE)
 
   const fates = (fault: fc.Arbitrary<Fault>, maxLength: number) =>
     fc.array(fc.option(fault, { nil: undefined, freq: 3 }), { maxLength, size: "max" })
