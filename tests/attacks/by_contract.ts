@@ -1,4 +1,4 @@
-// Every route, attacked by what the OpenAPI document says of it: bun run attack:contract [requests per operation, 600] [seed]
+// Every route, attacked by what the OpenAPI document says of it: bun run attack:contract [requests per operation, 450] [seed]
 // Schemathesis makes requests that the document allows, requests that it forbids and sequences of them, with a good token,
 // a bad one, one without a role and none. An answer with a status that the document does not name, a body or a header that
 // breaks its schema, a forbidden request that is accepted, a 5xx: each is printed, and ends this with exit 1. Needs Python.
@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { attack } from "../support/contract_attack.ts"
 import { startContractService } from "../support/contract_service.ts"
 
-const EXAMPLES = Number(process.argv[2] ?? 600)
+const EXAMPLES = Number(process.argv[2] ?? 450)
 const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 2 ** 31))
 const print = (line: string) => process.stdout.write(`${line}\n`)
 

@@ -77,7 +77,7 @@ const succeeds = async (command: ReadonlyArray<string>): Promise<void> => {
   expect([await run.exited, ...texts].join("\n")).toStartWith("0\n")
 }
 
-realSuite(SCHEMATHESIS, "the contract", ({ command }) => {
+realSuite(SCHEMATHESIS, "the contract", (command) => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-contract-"))
   const document = join(folder, "openapi.json")
   let service: ContractService
@@ -91,11 +91,14 @@ realSuite(SCHEMATHESIS, "the contract", ({ command }) => {
     rmSync(folder, { recursive: true })
   })
 
-  test.each(["valid", "bad", "none"] as const)("holds against some hundred requests, token: %s", async (token) => {
-    const phases = "examples,fuzzing,stateful"
-    const { failures, requests, output } = await attack(service, { command, token, phases, examples: 8, seed: 1 })
+  test.each([
+    ["valid", 8, "examples,fuzzing,stateful"],
+    ["bad", 2, "fuzzing"],
+    ["none", 2, "fuzzing"],
+  ] as const)("holds against a short attack, token: %s", async (token, examples, phases) => {
+    const { failures, requests, output } = await attack(service, { command, token, phases, examples, seed: 1 })
     expect(failures.length === 0 ? "" : `${failures.join("\n")}\n${output}`).toBe("")
-    expect(requests).toBeGreaterThan(100)
+    expect(requests).toBeGreaterThan(25)
   })
 
   test("has no error for a linter", async () => {

@@ -56,11 +56,6 @@ export interface Nginx {
   readonly modules: string
 }
 
-export interface Schemathesis {
-  /** Path of the executable; tests/attacks/install.sh makes one. */
-  readonly command: string
-}
-
 export interface Compose {
   /** For a shell. */
   readonly command: string
@@ -203,12 +198,13 @@ export const OAUTH2_PROXY: RealServer<string> = {
   read: (environment) => environment["TEST_OAUTH2_PROXY"] ?? "",
 }
 
-export const SCHEMATHESIS: RealServer<Schemathesis> = {
+/** A path to the command; tests/attacks/install.sh makes one. */
+export const SCHEMATHESIS: RealServer<string> = {
   name: "Schemathesis",
   variables: ["TEST_SCHEMATHESIS"],
   command: { name: "schemathesis", find: (PATH) => Bun.which("schemathesis", { PATH }) ?? undefined },
   required: true,
-  read: (environment) => ({ command: environment["TEST_SCHEMATHESIS"] ?? "" }),
+  read: (environment) => environment["TEST_SCHEMATHESIS"] ?? "",
 }
 
 export type Presence<A> =

@@ -49,11 +49,11 @@ const open = (description: string, required: ReadonlyArray<string>, properties: 
 export const SCHEDULER_SCHEMAS: Schemas = {
   Job: open("A job's definition; fields that are not named here are kept as they are. At most 64 levels deep", ["ID"], {
     ID: { ...text, minLength: 1 },
-    Name: text,
+    Name: { type: ["string", "null"] },
     Namespace: { type: ["string", "null"] },
     Region: { type: ["string", "null"] },
     Stop: { type: ["boolean", "null"], description: "True for a job that was deleted and not purged" },
-    JobModifyIndex: integer,
+    JobModifyIndex: { type: ["integer", "null"] },
     TaskGroups: {
       type: ["array", "null"],
       items: open("A group of tasks", ["Name"], { Name: text, Count: { ...COUNT, type: ["integer", "null"] } }),
