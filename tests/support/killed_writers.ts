@@ -13,7 +13,7 @@ const LANES = 8
 const STARTS_MAX = 5
 
 /** How long a store may take to answer again after a kill, on a machine under heavy load. */
-const BACK_MS = 20_000
+const BACK_MS = 60_000
 
 /** The collection that every writer writes to. */
 const COLLECTION = "churned"

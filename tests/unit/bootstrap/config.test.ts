@@ -35,6 +35,7 @@ describe("defaults", () => {
       REUSE_PORT: false,
       PORTOLAN_HOME: ".portolan",
       LOG_LEVEL: "info",
+      MAX_IN_FLIGHT: 1024,
       AUTH_CLOCK_TOLERANCE_S: 0,
       AUTH_REQUIRE_TYP: false,
       STORE: "sqlite",
