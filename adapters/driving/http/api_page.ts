@@ -55,6 +55,7 @@ const documentOf = (version: string, schemas: Schemas, routes: Routes) => ({
   info: {
     title: "Portolan",
     version,
+    license: { name: "MIT", identifier: "MIT" },
     description:
       "Records behind bearer tokens of an identity realm. Press **Authorize** and paste an access token to try the requests.",
   },
