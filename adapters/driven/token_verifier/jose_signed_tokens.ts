@@ -6,8 +6,8 @@ import type { TokenObject } from "../../../domain/identity/token_kind.ts"
 import { followKeySet } from "./jose_key_set.ts"
 import { type KeysFor, published, readHeader, signedPayload } from "./jose_signature.ts"
 
-/** Opened tokens remembered when the setup does not say: at 3 KB each about 30 MB. */
-export const REMEMBERED = 10_000
+/** Opened tokens remembered when the setup does not say: at 3 KB each about 12 MB. */
+export const REMEMBERED = 4_000
 
 /** Where the keys come from, once they are followed. */
 export interface SigningKeys {
