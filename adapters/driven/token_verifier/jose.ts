@@ -16,7 +16,7 @@ export interface JoseOptions extends TokenRules {
   readonly jwksUrl?: string
   /** Milliseconds a fetch of that document may take; 5000 when absent. */
   readonly jwksTimeoutMs?: number
-  /** Tokens remembered at most; 10000 when absent, 0 for none. */
+  /** Tokens remembered at most; 4000 when absent, 0 for none. */
   readonly cacheSize?: number
 }
 
