@@ -1,7 +1,10 @@
 import { Effect } from "effect"
 import type { Collection } from "../../domain/records/collection.ts"
-import type { InvalidPage, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
-import { makePage, type Page } from "../../domain/records/page.ts"
+import type { InvalidPage, InvalidQuery, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
+import { makeQuery, makeWhere, type WantedList } from "../../domain/records/list_query.ts"
+import type { Page } from "../../domain/records/page.ts"
+import { type Condition, ID_ORDER, type Place, placeOf, type Query } from "../../domain/records/query.ts"
+import { queryFieldsOf } from "../../domain/records/query_field.ts"
 import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
@@ -13,21 +16,23 @@ export interface RecordStore<F extends object> {
    * when it starts, so that a store that cannot is found out then.
    */
   readonly prepare: Effect.Effect<void, StoreUnavailable>
-  /** Records in ascending id order. */
-  readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
+  /** @param query already judged by the collection */
+  readonly list: (query: Query) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param fields already judged by the collection */
   readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
   /** Deletes and returns the record. */
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
-  /** Exact number of records. */
-  readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /** Exact number of records for which all conditions, already judged, hold. */
+  readonly count: (where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
 }
 
 /** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
 export interface Listed<F extends object> {
   readonly records: ReadonlyArray<Stored<F>>
   readonly page: Page
+  /** Where the next page begins, as `after`; absent when this one was not full, and is the last. */
+  readonly next?: Place
 }
 
 /**
@@ -36,18 +41,18 @@ export interface Listed<F extends object> {
  * As with the repository, a use case may be complete when the call returns: to ask again, call again.
  */
 export interface RecordService<F extends object> {
-  /** @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1 */
-  readonly list: (wanted: {
-    readonly start?: number
-    readonly limit?: number
-  }) => Effect.Effect<Listed<F>, InvalidPage | StoreUnavailable>
+  /**
+   * @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1
+   * @fails {InvalidQuery} naming the field or parameter that the list cannot be filtered, sorted or continued by
+   */
+  readonly list: (wanted: WantedList) => Effect.Effect<Listed<F>, InvalidPage | InvalidQuery | StoreUnavailable>
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
   /** Deletes and returns the record. */
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
-  /** Exact number of records. */
-  readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /** Exact number of records for which all conditions hold; of all records without any. */
+  readonly count: (wanted?: Pick<WantedList, "where">) => Effect.Effect<number, InvalidQuery | StoreUnavailable>
 }
 
 /**
@@ -72,11 +77,11 @@ export const makeRecordStore = <F extends object>(
     prepared ? call() : Effect.andThen(prepare, Effect.suspend(call))
   return {
     prepare,
-    list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
+    list: (query) => first(() => repository.list(name, query) as ReturnType<RecordStore<F>["list"]>),
     get: (id) => first(() => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>),
     create: (fields) => first(() => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>),
     remove: (id) => first(() => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>),
-    count: () => first(() => repository.count(name)),
+    count: (where) => first(() => repository.count(name, where)),
   }
 }
 
@@ -84,13 +89,19 @@ export const makeRecordStore = <F extends object>(
 export const makeRecordService = <F extends object>(
   collection: Collection<F>,
   store: RecordStore<F>,
-): RecordService<F> => ({
-  list: (wanted) =>
-    Effect.flatMapEager(makePage(wanted), (page) =>
-      Effect.mapEager(store.list(page), (records) => ({ records, page })),
-    ),
-  get: store.get,
-  create: (input) => Effect.flatMapEager(collection.check(input), store.create),
-  remove: store.remove,
-  count: store.count,
-})
+): RecordService<F> => {
+  const fields = queryFieldsOf(collection.fields)
+  return {
+    list: (wanted) =>
+      Effect.flatMapEager(makeQuery(wanted, fields), (page) =>
+        Effect.mapEager(store.list(page), (records) => {
+          const last = records.length === page.limit ? records.at(-1) : undefined
+          return { records, page, ...(last === undefined ? {} : { next: placeOf(last, page.order ?? ID_ORDER) }) }
+        }),
+      ),
+    get: store.get,
+    create: (input) => Effect.flatMapEager(collection.check(input), store.create),
+    remove: store.remove,
+    count: ({ where = [] } = {}) => Effect.flatMapEager(makeWhere(where, fields), store.count),
+  }
+}

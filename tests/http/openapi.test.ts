@@ -187,7 +187,8 @@ describe("the OpenAPI document", () => {
   })
 
   test.each([
-    ["GET /api/products", ["start", "limit", "Prefer"]],
+    ["GET /api/products", ["start", "limit", "after", "order", "select", "id", "name", "price", "Prefer"]],
+    ["GET /api/products/{id}", ["id", "select"]],
     ["GET /scheduler/jobs/{id}", ["id", "region", "namespace"]],
     ["POST /scheduler/jobs", ["region", "namespace"]],
     ["DELETE /scheduler/jobs/{id}", ["id", "region", "namespace", "purge"]],
@@ -225,6 +226,7 @@ describe("the OpenAPI document", () => {
     const stable = ({ instance: _instance, requestId: _requestId, ...rest }: Record<string, unknown>) => rest
     for (const [name, status, send] of [
       ["GET /api/products", "400", () => service.send("/api/products?limit=x")],
+      ["GET /api/products/{id}", "400", () => service.send("/api/products/1?start=0")],
       ["GET /api/products", "401", () => fetch(`${service.url}/api/products`)],
       ["GET /api/products/{id}", "404", () => service.send("/api/products/999")],
       [

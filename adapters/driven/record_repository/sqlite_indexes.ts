@@ -32,6 +32,35 @@ const nameOf = (collection: string, { fields }: Index): string =>
 
 const quoted = (name: string): string => `"${name}"`
 
+/** Records that each collection is said to have, and how many of them share a value of the first, second and third field. */
+const SAID_RECORDS = 1_000_000
+const SAID_ALIKE = [100, 50, 25]
+
+/**
+ * Tells SQLite's planner that collections are large and indexed values mostly differ. Of a key that begins with the collection
+ * it would otherwise guess that ten records share one, and read all of a collection rather than use an index of it. What is
+ * said does not depend on what is stored, so a query that uses an index always does.
+ *
+ * @see sqlite.org/fileformat2.html#stat1tab
+ */
+const sayHowLarge = (db: DatabaseSync, indexes: ReadonlyMap<string, Index>): void => {
+  const said = [
+    ["records", [SAID_RECORDS, 1]] as const,
+    ...[...indexes].map(
+      ([name, { fields }]) => [name, [SAID_RECORDS, ...SAID_ALIKE.slice(0, fields.length), 1]] as const,
+    ),
+  ]
+  // This makes the table where there is none, and reads it again.
+  db.exec("ANALYZE sqlite_schema")
+  const forget = db.prepare("DELETE FROM sqlite_stat1 WHERE tbl = 'records' AND idx = ?")
+  const say = db.prepare("INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('records', ?, ?)")
+  for (const [name, alike] of said) {
+    forget.run(name)
+    say.run(name, [SAID_RECORDS, ...alike].join(" "))
+  }
+  db.exec("ANALYZE sqlite_schema")
+}
+
 /** Makes the indexes that the collection declares, and drops those that it no longer does. Runs inside a transaction. */
 export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes }: StoredShape): void => {
   const wanted = new Map(indexes.map((index) => [nameOf(collection, index), index]))
@@ -40,10 +69,10 @@ export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes }: 
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND substr(name, 1, ?) = ?")
     .all(prefix.length, prefix)
   for (const { name } of there) if (!wanted.has(String(name))) db.exec(`DROP INDEX ${quoted(String(name))}`)
-  // The collection comes first, or SQLite would rather read all of it by its primary key.
   for (const [name, { fields }] of wanted)
     db.exec(
       `CREATE INDEX IF NOT EXISTS ${quoted(name)} ON records (collection, ${fields.map(fieldSql).join(", ")}, id)
        WHERE collection = ${literal(collection)}`,
     )
+  if (wanted.size > 0) sayHowLarge(db, wanted)
 }

@@ -2,9 +2,8 @@ import { Effect, Exit } from "effect"
 import type { TObject, TSchema } from "typebox"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
 import { BODY_REFUSALS } from "./json_body.ts"
-import { invalidCount } from "./page_query.ts"
+import { listParameters, selectDoc } from "./list_docs.ts"
 import type { ServiceError } from "./problem.ts"
 import {
   guardRefusals,
@@ -19,6 +18,7 @@ import {
   STORE_AWAY,
   schemaRef,
 } from "./problem_docs.ts"
+import { invalidCount, UNKNOWN_PARAMETER } from "./record_query.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
 const EXAMPLE_ID = 7
@@ -77,12 +77,6 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
   const record = schemaRef(name)
   const notFound = new RecordNotFound({ collection: name })
   const idParameter = { name: "id", in: "path", required: true, schema: ID_SCHEMA, example: EXAMPLE_ID }
-  const count = (parameter: string, description: string, fallback: number) => ({
-    name: parameter,
-    in: "query",
-    description,
-    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: fallback },
-  })
   const operation = (
     kind: Operation,
     summary: string,
@@ -103,28 +97,19 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     list: operation(
       "list",
       `List ${name}`,
-      {
-        parameters: [
-          count("start", "Records to skip", 0),
-          count("limit", `Page size; clamped to ${PAGE_LIMIT_MAX}`, PAGE_LIMIT_DEFAULT),
-          {
-            name: "Prefer",
-            in: "header",
-            description: "`count=exact` asks for `X-Total-Count`; other preferences are ignored (RFC 7240)",
-            schema: { type: "string" },
-            example: "count=exact",
-          },
-        ],
-      },
+      { parameters: listParameters(fields) },
       {
         200: okDoc(
-          "A page in ascending id order",
+          "A page, in ascending id order unless `order` says otherwise",
           { type: "array", items: record },
           example === undefined ? undefined : [example.record],
           {
             headers: {
-              Link: headerDoc('`rel="next"` and `rel="prev"` with the effective limit (RFC 8288)'),
-              "X-Total-Count": headerDoc("Exact number of records, when asked for", "integer"),
+              Link: headerDoc('`rel="next"` and, without `after`, `rel="prev"` with the effective limit (RFC 8288)'),
+              "X-Total-Count": headerDoc(
+                "Exact number of records that the conditions let through, when asked for",
+                "integer",
+              ),
               "Preference-Applied": headerDoc("`count=exact`, when it was asked for (RFC 7240)"),
             },
           },
@@ -135,9 +120,9 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     get: operation(
       "get",
       `Get one of ${name}`,
-      { parameters: [idParameter] },
+      { parameters: [idParameter, selectDoc(fields)] },
       { 200: okDoc("The record", record, example?.record) },
-      [notFound],
+      [notFound, UNKNOWN_PARAMETER],
     ),
     create: operation(
       "create",

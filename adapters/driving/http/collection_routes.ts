@@ -8,13 +8,13 @@ import {
 } from "../../../application/records/record_service.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
-import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
-import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
+import type { RecordRepository } from "../../../domain/records/record_repository.ts"
 import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
-import { pageLinks, readPage } from "./page_query.ts"
+import { chosen, makeListHandler } from "./record_list.ts"
+import { queryRules } from "./record_query.ts"
 import type { RequestContext } from "./request_context.ts"
 import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
 
@@ -39,50 +39,28 @@ const readId = (text: string | null | undefined): number | undefined => {
 
 const render = (value: object): string => envelope(JSON.stringify(value))
 
-/** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
-const wantsExactCount = ({ headers }: Request): boolean =>
-  headers
-    .get("prefer")
-    ?.split(",")
-    .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference)) === true
-
 const makeHandler = <F extends object>(
-  { name }: Collection<F>,
+  collection: Collection<F>,
   service: RecordService<F>,
-  { respond }: Responder,
+  responder: Responder,
 ): CollectionHandler => {
+  const { respond } = responder
+  const { readSelect } = queryRules(collection)
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
-  const miss = Effect.fail(new RecordNotFound({ collection: name }))
-  const rendered = (record: Stored<F>): Answer => ({ status: 200, body: render(record) })
+  const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
+  const rendered = (record: object): Answer => ({ status: 200, body: render(record) })
   return {
-    list: async ({ request, set, route, path }) =>
-      respond(
-        { request, set, route },
-        () => {
-          const list = Effect.flatMapEager(readPage(request.url), service.list)
-          const total: Effect.Effect<number | undefined, StoreUnavailable> = wantsExactCount(request)
-            ? service.count()
-            : Effect.undefined
-          return Effect.flatMapEager(list, (listed) => Effect.mapEager(total, (total) => ({ ...listed, total })))
-        },
-        ({ records, page, total }) => {
-          const link = pageLinks(path, page, records.length)
-          return {
-            status: 200,
-            headers: {
-              ...(link === undefined ? {} : { link }),
-              ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
-            },
-            body: render(records),
-          }
-        },
-      ),
+    list: makeListHandler(collection, service, responder),
     get: async ({ request, set, route, params }) =>
       respond(
         { request, set, route },
         () => {
           const id = readId(params.id)
-          return id === undefined ? miss : service.get(id)
+          if (id === undefined) return miss
+          const select = readSelect(request.url)
+          return Effect.flatMapEager(select, (select) =>
+            Effect.mapEager(service.get(id), (record) => chosen(record, select)),
+          )
         },
         rendered,
       ),
