@@ -4,6 +4,7 @@ import { OVERLOADED_ROUTE } from "../adapters/driving/http/answered_request.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
 import { collectionSchemas } from "../adapters/driving/http/collection_docs.ts"
 import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
+import { makeCors } from "../adapters/driving/http/cors.ts"
 import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { makeInFlight } from "../adapters/driving/http/in_flight.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
@@ -33,6 +34,8 @@ export interface ServiceOptions {
   readonly separateAdmin: boolean
   /** Requests of the public listener that run at a time. */
   readonly maxInFlight: number
+  /** Origins whose pages may use the service, or `*` alone for every one; none when omitted. */
+  readonly corsOrigins?: ReadonlyArray<string>
   /** More routes, such as a handler mounted a second time; they guard themselves. */
   readonly extend?: (setups: ReadonlyMap<string, CollectionSetup<object>>, parts: AreaParts) => ReadonlyArray<AnyElysia>
 }
@@ -113,6 +116,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       ...areaRoutes.flatMap(({ open = [] }) => open),
       ...(options.extend?.(setups, { guard, responder, traced }) ?? []),
     ],
+    ...(options.corsOrigins === undefined ? {} : { cors: makeCors(options.corsOrigins) }),
     isFull: inFlight.isFull,
     report: (answered) => {
       metrics.record(answered)
