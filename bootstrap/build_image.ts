@@ -13,7 +13,8 @@ const CONTEXT = join(ROOT, "build/image")
 const librariesOf = (executable: string): ReadonlyArray<string> => {
   const { exitCode, stdout } = Bun.spawnSync(["ldd", executable])
   const paths = [...stdout.toString().matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)].map(([, path = ""]) => path)
-  if (exitCode !== 0 || paths.length === 0) throw new Error("the image is built on Linux with glibc: ldd must list the executable's libraries")
+  if (exitCode !== 0 || paths.length === 0)
+    throw new Error("the image is built on Linux with glibc: ldd must list the executable's libraries")
   return paths
 }
 

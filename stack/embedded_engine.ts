@@ -20,9 +20,7 @@ const POLL_MS = 20
 
 /** The command line of a service's process, but for its last word. */
 const commandOf = (service: Service): readonly [program: string, ...words: ReadonlyArray<string>] =>
-  isExecutable()
-    ? [process.execPath, PART_WORD, service]
-    : [bunPath(), siblingOf(import.meta.url, ENTRIES[service])]
+  isExecutable() ? [process.execPath, PART_WORD, service] : [bunPath(), siblingOf(import.meta.url, ENTRIES[service])]
 
 const startOne = (home: string, service: Service) => {
   const log = openSync(stackFiles(home).log(service), "a", 0o600)
