@@ -63,6 +63,18 @@ const config = command("config", {
     ),
 })
 
+const health = command("health", {
+  summary: "Asks the service of this configuration whether it is ready; exit code 0 ready, 1 not",
+  config: {},
+  details: ["Asks at ADMIN_PORT when that is set, else at PORT. For a container's health check."],
+  examples: ["health", "health --json"],
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./health_command.ts")),
+      ({ health }) => health,
+    ),
+})
+
 const scheduler = Effect.promise(() => import("./scheduler_commands.ts"))
 const provide: SchedulerProviders = {
   client: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.client(program)),
@@ -82,6 +94,7 @@ export const portolan: CommandGroup<"portolan"> = Command.make("portolan").pipe(
     demo,
     token,
     config,
+    health,
     jobCommands(provide),
     allocationCommands(provide),
     mediaCommands(media),
