@@ -114,7 +114,7 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
     return {
       environment: { GRAPH_ACCESS_TOKEN: "token-of-the-account" },
       replaced: [["https://graph.facebook.com", url]],
-      blocks: [{ shows: /media_type=CAROUSEL/ }, { shows: /Published: \d+\n1 of 50/ }],
+      blocks: [{ shows: /media_type=CAROUSEL.*media_publish\?creation_id=CONTAINER/s }, { shows: /Published: \d+\n1 of 50/ }],
       check: () => expect(model.posts).toHaveLength(1),
     }
   },
