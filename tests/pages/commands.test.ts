@@ -114,7 +114,10 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
     return {
       environment: { GRAPH_ACCESS_TOKEN: "token-of-the-account" },
       replaced: [["https://graph.facebook.com", url]],
-      blocks: [{ shows: /media_type=CAROUSEL.*media_publish\?creation_id=CONTAINER/s }, { shows: /Published: \d+\n1 of 50/ }],
+      blocks: [
+        { shows: /media_type=CAROUSEL.*media_publish\?creation_id=CONTAINER/s },
+        { shows: /Published: \d+\n1 of 50/ },
+      ],
       check: () => expect(model.posts).toHaveLength(1),
     }
   },
@@ -167,6 +170,7 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
       blocks: [
         { shows: /MAX_IN_FLIGHT +1024.*"MAX_IN_FLIGHT": ?1024/s },
         { shows: /MAX_IN_FLIGHT +1024/ },
+        { shows: /portolan stack up \[flags\]/ },
         { goesOn: /Listening/ },
         { shows: /^$/ },
         { shows: /^$/ },
