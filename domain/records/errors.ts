@@ -61,5 +61,21 @@ export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonl
   }
 }
 
+/** The key of a create was used before, for something else. */
+export class KeyReused extends Data.TaggedError("KeyReused")<{ readonly collection: string }> {
+  readonly code = "KEY_REUSED"
+  override get message(): string {
+    return `The key was used before for another create in '${this.collection}'`
+  }
+}
+
+/** The create that this key was sent with before is still under way. */
+export class KeyInUse extends Data.TaggedError("KeyInUse")<{ readonly collection: string }> {
+  readonly code = "KEY_IN_USE"
+  override get message(): string {
+    return `A create with this key is still under way in '${this.collection}'`
+  }
+}
+
 /** Everything the use cases of records can fail with. */
-export type RecordsError = InvalidRecord | InvalidPage | RecordNotFound | StoreUnavailable
+export type RecordsError = InvalidRecord | InvalidPage | RecordNotFound | KeyReused | KeyInUse | StoreUnavailable

@@ -3,8 +3,9 @@ import type { Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
+import { makeCreateAll } from "./mongo_create_all.ts"
 import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
-import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
+import { countsAtomically, makeIds, tryWrite } from "./mongo_sequence.ts"
 
 /** What is known of the server and of who writes to it. */
 export interface MongoRecordOptions {
@@ -50,7 +51,9 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const connection = yield* MongoConnection
       const { run, refuse } = connection
       if (!singleWriter && !(yield* run(countsAtomically))) return yield* refuse(NOT_ATOMIC)
-      const create = makeCreate(connection)
+      const ids = makeIds()
+      const create = makeCreate(connection, ids)
+      const { createAll, settled } = yield* makeCreateAll(connection, ids, singleWriter)
 
       return RecordRepository.of({
         list: (collection, { start, limit }) =>
@@ -68,9 +71,13 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
           ),
         // Only what JSON keeps is stored, as in every other store, and later writes to the caller's fields do not reach it.
         create: (collection, fields) => Effect.map(create(collection, JSON.parse(JSON.stringify(fields))), toStored),
+        createAll,
         remove: (collection, id) =>
           Effect.flatMap(
-            run((db) => take(db, collection, id)),
+            Effect.andThen(
+              settled(collection, id),
+              run((db) => take(db, collection, id)),
+            ),
             found(collection),
           ),
         count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),

@@ -1,8 +1,10 @@
 import { Effect, Layer } from "effect"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
+import type { Created, CreateKey } from "../../../domain/records/create_key.ts"
+import { KeyReused, RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
+import { KEY_TABLES, sqliteKeys } from "./sqlite_keys.ts"
 
 /**
  * Ids that share one row of `record_blocks`. A list passes over one row for each block before its page, and over at most
@@ -61,7 +63,7 @@ export const layer = Layer.effect(
   RecordRepository,
   Effect.gen(function* () {
     const database = yield* SqliteDatabase
-    yield* database.write((db) => db.exec(TABLES))
+    yield* database.write((db) => db.exec(`${TABLES};${KEY_TABLES}`))
     const sql = yield* database.read((db) => ({
       mint: db.prepare(
         `INSERT INTO collections (name, last_id, records) VALUES (?, 1, 1)
@@ -75,6 +77,7 @@ export const layer = Layer.effect(
       uncount: db.prepare("UPDATE collections SET records = records - 1 WHERE name = ?"),
       count: db.prepare("SELECT records FROM collections WHERE name = ?"),
     }))
+    const keys = yield* database.read(sqliteKeys)
 
     const get = (collection: string, id: number): Stored | undefined => {
       const body = sql.get.get(collection, id)?.["body"] as string | undefined
@@ -101,6 +104,15 @@ export const layer = Layer.effect(
       return decodeRecord(id, body)
     }
 
+    /** One transaction holds the records and the key, so that a crash leaves both or neither. */
+    const createAll = (collection: string, bodies: ReadonlyArray<string>, key?: CreateKey): Created | "reused" => {
+      const known = key === undefined ? undefined : keys.find(collection, key)
+      if (known !== undefined) return known
+      const [firstId = 0] = bodies.map((body) => create(collection, body).id)
+      if (key !== undefined) keys.remember(collection, key, firstId)
+      return { firstId }
+    }
+
     const remove = (collection: string, id: number): Stored | undefined => {
       const body = sql.remove.get(collection, id)?.["body"] as string | undefined
       if (body === undefined) return undefined
@@ -120,6 +132,13 @@ export const layer = Layer.effect(
       create: (collection, fields) => {
         const body = JSON.stringify(fields)
         return database.write(() => create(collection, body))
+      },
+      createAll: (collection, records, key) => {
+        const bodies = records.map((fields) => JSON.stringify(fields))
+        return Effect.flatMap(
+          database.write(() => createAll(collection, bodies, key)),
+          (created) => (created === "reused" ? Effect.fail(new KeyReused({ collection })) : Effect.succeed(created)),
+        )
       },
       remove: (collection, id) =>
         Effect.flatMap(

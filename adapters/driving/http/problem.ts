@@ -57,6 +57,21 @@ export const describe = (error: ServiceError): Problem => {
       return { status: 400, code: error.code, title: "Invalid page", detail: error.message }
     case "RecordNotFound":
       return { status: 404, code: error.code, title: "Not found", detail: "No such record" }
+    case "KeyReused":
+      return {
+        status: 422,
+        code: error.code,
+        title: "Idempotency key reused",
+        detail: "The Idempotency-Key was sent before with another body",
+      }
+    case "KeyInUse":
+      return {
+        status: 409,
+        code: error.code,
+        title: "Idempotency key in use",
+        detail: "A request with this Idempotency-Key is still under way; try again later",
+        headers: { "retry-after": RETRY_AFTER_S },
+      }
     case "StoreUnavailable":
       return {
         status: 503,
