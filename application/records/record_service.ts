@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { checkBatch } from "../../domain/records/batch.ts"
 import type { Collection } from "../../domain/records/collection.ts"
-import type { CreateKey, Created } from "../../domain/records/create_key.ts"
+import type { Created, CreateKey } from "../../domain/records/create_key.ts"
 import type { InvalidPage, InvalidRecord, KeyInUse, KeyReused, RecordNotFound } from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
 import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"

@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
-import type { CreateKey, Created } from "./create_key.ts"
+import type { Created, CreateKey } from "./create_key.ts"
 import type { KeyInUse, KeyReused, RecordNotFound } from "./errors.ts"
 import type { Page } from "./page.ts"
 

@@ -36,9 +36,7 @@ export const sqliteKeys = (db: DatabaseSync) => {
     find: (collection: string, { caller, key, digest, atMs }: CreateKey): Created | "reused" | undefined => {
       const row = find.get(collection, caller, key, atMs - KEY_LIFE_MS)
       if (row === undefined) return undefined
-      return row["digest"] === digest
-        ? { firstId: Number(row["first_id"]), firstAtMs: Number(row["at_ms"]) }
-        : "reused"
+      return row["digest"] === digest ? { firstId: Number(row["first_id"]), firstAtMs: Number(row["at_ms"]) } : "reused"
     },
     /** Remembers the key, and now and then forgets those that are too old or too many. */
     remember: (collection: string, { caller, key, digest, atMs }: CreateKey, firstId: number): void => {

@@ -7,6 +7,7 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
     | "OVERLOADED"
     | "INVALID_QUERY"
     | "INVALID_JSON"
+    | "INVALID_IDEMPOTENCY_KEY"
     | "REQUEST_TIMEOUT"
     | "ROUTE_NOT_FOUND"
     | "METHOD_NOT_ALLOWED"

@@ -28,6 +28,7 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
   OVERLOADED: [503, "Overloaded"],
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_JSON: [400, "Invalid JSON"],
+  INVALID_IDEMPOTENCY_KEY: [400, "Invalid idempotency key"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
   ROUTE_NOT_FOUND: [404, "Not found"],
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
