@@ -180,7 +180,7 @@ export const makeCreateAll = Effect.fnUntraced(function* (
       const created = yield* create
       if (keyed++ % FORGET_EVERY === 0)
         yield* run((db) => forgetKeys(db, collection, key.caller, key.atMs)).pipe(
-          Effect.catch((failure) => Effect.logWarning(failure.message)),
+          Effect.catch((failure) => Effect.logWarning(`Old keys are not forgotten now: ${failure.message}`)),
           Effect.forkIn(scope),
         )
       return created
