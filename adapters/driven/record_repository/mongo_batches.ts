@@ -1,64 +1,72 @@
-// Documents that hold a batch of records, and the key of a create, in MongoDB.
+// Documents that hold a batch of records, and those that remember the key of a create, in MongoDB.
 //
 // Not every server that speaks the protocol has transactions. So a batch is first written as one document, which names the
-// ids of its records and holds the records themselves: from then on the batch is decided. Then the records are inserted,
-// and the document is closed. Whoever finds one that nobody works on any more, inserts what is missing.
+// ids of its records and holds the records themselves: from then on the batch is decided. Then the records are inserted, its
+// key is remembered, and the document goes. Whoever finds one that nobody works on any more, inserts what is missing.
 import type { Collection, Db } from "mongodb"
 import { KEY_LIFE_MS, KEYS_MAX } from "../../../domain/records/create_key.ts"
 import type { Fields } from "../../../domain/records/record_repository.ts"
 import { isBulkWriteError, isUnsendable, type RecordDocument, recordsOf } from "./mongo_creates.ts"
 import { isDuplicateKey } from "./mongo_sequence.ts"
 
-/** No record collection can have this name: theirs hold no dot. */
+/** No record collection can have these names: theirs hold no dot. */
 const BATCHES = "portolan.batches"
+const KEYS = "portolan.keys"
 
 /** How long a batch is left to the process that began it, milliseconds: longer than all of its operations may take. */
 const LEASE_MS = 60_000
 
-/** A batch that is decided, and once it is closed what is remembered of a key. */
-export interface BatchDocument {
-  /** Collection, caller and key; without a key a random text takes their place. */
+/** What is remembered of the key of a create. */
+export interface KeyDocument {
+  /** Collection, caller and key. */
   readonly _id: string
   readonly collection: string
+  readonly caller: string
+  readonly digest: string
+  /** Id of the first record. */
+  readonly first: number
   readonly at: Date
+}
+
+/** A batch whose records are not all in yet, as far as its document knows. */
+export interface BatchDocument {
+  /** That of its key; without one, a random text. */
+  readonly _id: string
+  readonly collection: string
   /** Ids of the first and of the last record. */
   readonly first: number
   readonly last: number
-  readonly caller?: string
-  readonly digest?: string
-  /** The records as JSON text, until the document is closed. */
-  readonly records?: string
-  /** Until when the batch is somebody's to insert; absent once the document is closed. */
-  readonly until?: Date
+  /** The records as JSON text. */
+  readonly records: string
+  readonly key?: KeyDocument
+  /** Until when the batch is somebody's to insert. */
+  readonly until: Date
 }
-
-/** A batch that is not closed. */
-export type OpenBatch = BatchDocument & Required<Pick<BatchDocument, "records">>
 
 /** How the work on a batch ended: its records are there, or none of them is. */
 export type Ended = "stored" | "id taken" | { readonly refusal: Error }
 
-/** The collection of the batch documents. */
+/** The batches that are under way, or were left. */
 export const batchesOf = (db: Db): Collection<BatchDocument> => db.collection(BATCHES)
+
+/** What is remembered of keys. */
+export const keysOf = (db: Db): Collection<KeyDocument> => db.collection(KEYS)
 
 /** When a batch that is begun now may be taken over by somebody else. */
 export const leaseEnd = (): Date => new Date(Date.now() + LEASE_MS)
 
-/** Makes the indexes by which batch documents are found; does nothing when they are there. */
-export const prepareBatches = async (db: Db): Promise<void> => {
+/** Makes the indexes by which old keys are found; does nothing when they are there. */
+export const prepareKeys = async (db: Db): Promise<void> => {
   // One by one: FerretDB 1.24 breaks the connection when several are asked for that are there.
-  await batchesOf(db).createIndex({ until: 1 })
-  await batchesOf(db).createIndex({ at: 1 })
-  await batchesOf(db).createIndex({ collection: 1, caller: 1, at: 1 })
+  await keysOf(db).createIndex({ at: 1 })
+  await keysOf(db).createIndex({ collection: 1, caller: 1, at: 1 })
 }
 
-/** True for a batch whose records are not all in yet, as far as the document knows. */
-export const isOpen = (batch: BatchDocument): batch is OpenBatch => batch.records !== undefined
-
-/** Leaves of a batch with a key what is remembered of the key, and nothing of one without. */
-const close = async (db: Db, { _id, caller }: BatchDocument): Promise<void> => {
-  if (caller === undefined) await batchesOf(db).deleteOne({ _id })
-  else await batchesOf(db).updateOne({ _id }, { $unset: { records: "", until: "" } })
+/** Ends a batch whose records are all in. */
+const close = async (db: Db, { _id, key }: BatchDocument): Promise<void> => {
+  // Whoever ends a batch that was left may find its key remembered already.
+  if (key !== undefined) await keysOf(db).replaceOne({ _id }, key, { upsert: true })
+  await batchesOf(db).deleteOne({ _id })
 }
 
 /** Takes everything of a batch back: no record has one of its ids but its own. */
@@ -67,7 +75,7 @@ const undo = async (db: Db, { _id, collection, first }: BatchDocument, last: num
   await batchesOf(db).deleteOne({ _id })
 }
 
-const documentsOf = ({ first, records }: OpenBatch): ReadonlyArray<RecordDocument> =>
+const documentsOf = ({ first, records }: BatchDocument): ReadonlyArray<RecordDocument> =>
   (JSON.parse(records) as ReadonlyArray<Fields>).map((fields, at) => ({ _id: first + at, fields }))
 
 /** @returns the place of the document that the server, or the driver for all of them, refused, and why; else undefined */
@@ -90,7 +98,7 @@ const insert = async (db: Db, collection: string, documents: ReadonlyArray<Recor
  *
  * @throws what leaves open which of the records are stored
  */
-export const storeBatch = async (db: Db, batch: OpenBatch, signal: AbortSignal): Promise<Ended> => {
+export const storeBatch = async (db: Db, batch: BatchDocument, signal: AbortSignal): Promise<Ended> => {
   // Nobody waits for this any more, and the work is somebody else's.
   signal.throwIfAborted()
   const refused = await insert(db, batch.collection, documentsOf(batch))
@@ -110,7 +118,7 @@ export const storeBatch = async (db: Db, batch: OpenBatch, signal: AbortSignal):
  */
 export const completeBatch = async (db: Db, id: string): Promise<Ended> => {
   const batch = await batchesOf(db).findOne({ _id: id })
-  if (batch === null || !isOpen(batch)) return "stored"
+  if (batch === null) return "stored"
   const { collection, first, last } = batch
   const highest = await recordsOf(db, collection).findOne(
     { _id: { $gte: first, $lte: last } },
@@ -141,10 +149,13 @@ export const takeOver = async (db: Db, now?: Date, id?: string): Promise<BatchDo
     { returnDocument: "after" },
   )
 
-/** Forgets the keys that are too old, and those of one caller that are too many. */
-export const forgetKeys = async (db: Db, collection: string, caller: string, nowMs: number): Promise<void> => {
-  const closed = { until: { $exists: false } }
-  await batchesOf(db).deleteMany({ ...closed, at: { $lte: new Date(nowMs - KEY_LIFE_MS) } })
-  const surplus = await batchesOf(db).findOne({ collection, caller }, { sort: { at: -1 }, skip: KEYS_MAX })
-  if (surplus !== null) await batchesOf(db).deleteMany({ ...closed, collection, caller, at: { $lte: surplus.at } })
+/** Forgets the keys that are too old. */
+export const forgetOldKeys = async (db: Db, nowMs: number): Promise<void> => {
+  await keysOf(db).deleteMany({ at: { $lte: new Date(nowMs - KEY_LIFE_MS) } })
+}
+
+/** Forgets the keys of one caller that are too many. */
+export const forgetSurplusKeys = async (db: Db, collection: string, caller: string): Promise<void> => {
+  const surplus = await keysOf(db).findOne({ collection, caller }, { sort: { at: -1 }, skip: KEYS_MAX })
+  if (surplus !== null) await keysOf(db).deleteMany({ collection, caller, at: { $lte: surplus.at } })
 }

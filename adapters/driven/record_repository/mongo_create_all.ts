@@ -7,13 +7,14 @@ import type { Fields } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import type { MongoConnection } from "../mongo_connection.ts"
 import {
+  type BatchDocument,
   batchesOf,
   completeBatch,
-  forgetKeys,
-  isOpen,
+  forgetOldKeys,
+  forgetSurplusKeys,
+  keysOf,
   leaseEnd,
-  type OpenBatch,
-  prepareBatches,
+  prepareKeys,
   storeBatch,
   takeOver,
 } from "./mongo_batches.ts"
@@ -31,7 +32,7 @@ const FORGET_EVERY = 256
 
 /** A batch that this process has begun and not ended. */
 interface Begun {
-  readonly batch: OpenBatch
+  readonly batch: BatchDocument
   readonly ended: Deferred.Deferred<void>
 }
 
@@ -42,15 +43,17 @@ const nextId = (db: Db, { sequences }: Ids, collection: string, count: number): 
     return new IdTaken({ refusal: failure })
   })
 
-/** @returns false when there is a batch of this name */
-const begin = async (db: Db, batch: OpenBatch): Promise<boolean> => {
+/** @returns false when there is a batch of this name, or its key is remembered by now */
+const begin = async (db: Db, batch: BatchDocument): Promise<boolean> => {
   try {
     await batchesOf(db).insertOne(batch)
-    return true
   } catch (failure) {
     if (isDuplicateKey(failure)) return false
     throw failure
   }
+  if (batch.key === undefined || (await keysOf(db).findOne({ _id: batch._id })) === null) return true
+  await batchesOf(db).deleteOne({ _id: batch._id })
+  return false
 }
 
 /**
@@ -94,31 +97,31 @@ export const makeCreateAll = Effect.fnUntraced(function* (
   const prepare = Effect.suspend(() =>
     prepared
       ? Effect.void
-      : Effect.map(run(prepareBatches), () => {
+      : Effect.map(run(prepareKeys), () => {
           prepared = true
         }),
   )
 
   /** What the key says already: the first call's result, a refusal, or nothing. */
   const known = Effect.fnUntraced(function* (collection: string, id: string, { digest, atMs }: CreateKey) {
-    for (;;) {
-      const batch = yield* run((db) => batchesOf(db).findOne({ _id: id }))
-      if (batch === null) return undefined
-      if (isOpen(batch)) {
-        if (batch.digest !== digest) return yield* new KeyReused({ collection })
-        if (begun.has(id) || (yield* run((db) => takeOver(db, new Date(), id))) === null)
-          return yield* new KeyInUse({ collection })
-        yield* run((db) => completeBatch(db, id))
-        continue
-      }
-      if (batch.at.getTime() <= atMs - KEY_LIFE_MS) {
-        yield* run((db) => batchesOf(db).deleteOne({ _id: id, at: batch.at }))
-        continue
-      }
-      if (batch.digest !== digest) return yield* new KeyReused({ collection })
-      const created: Created = { firstId: batch.first, firstAtMs: batch.at.getTime() }
-      return created
+    const reused = new KeyReused({ collection })
+    // A batch is looked for first: one that ends meanwhile has left its key.
+    const batch = yield* run((db) => batchesOf(db).findOne({ _id: id }))
+    if (batch !== null) {
+      if (batch.key?.digest !== digest) return yield* reused
+      if (begun.has(id) || (yield* run((db) => takeOver(db, new Date(), id))) === null)
+        return yield* new KeyInUse({ collection })
+      yield* run((db) => completeBatch(db, id))
     }
+    const key = yield* run((db) => keysOf(db).findOne({ _id: id }))
+    if (key === null) return undefined
+    if (key.at.getTime() <= atMs - KEY_LIFE_MS) {
+      yield* run((db) => keysOf(db).deleteOne({ _id: id, at: key.at }))
+      return undefined
+    }
+    if (key.digest !== digest) return yield* reused
+    const created: Created = { firstId: key.first, firstAtMs: key.at.getTime() }
+    return created
   })
 
   /** @fails {IdTaken} when the ids were somebody else's; nothing is stored then */
@@ -135,15 +138,18 @@ export const makeCreateAll = Effect.fnUntraced(function* (
     if (typeof first !== "number") return yield* first
     // Another call with the key has come this far.
     if (begun.has(id)) return yield* new KeyInUse({ collection })
-    const batch: OpenBatch = {
+    const batch: BatchDocument = {
       _id: id,
       collection,
-      at: new Date(key?.atMs ?? Date.now()),
       first,
       last: first + records.length - 1,
       records: JSON.stringify(records),
       until: leaseEnd(),
-      ...(key === undefined ? {} : { caller: key.caller, digest: key.digest }),
+      ...(key === undefined
+        ? {}
+        : {
+            key: { _id: id, collection, caller: key.caller, digest: key.digest, first, at: new Date(key.atMs) },
+          }),
     }
     begun.set(id, { batch, ended: Deferred.makeUnsafe() })
     const work = Effect.gen(function* () {
@@ -179,7 +185,8 @@ export const makeCreateAll = Effect.fnUntraced(function* (
       if (earlier !== undefined) return earlier
       const created = yield* create
       if (keyed++ % FORGET_EVERY === 0)
-        yield* run((db) => forgetKeys(db, collection, key.caller, key.atMs)).pipe(
+        yield* run((db) => forgetOldKeys(db, key.atMs)).pipe(
+          Effect.andThen(run((db) => forgetSurplusKeys(db, collection, key.caller))),
           Effect.catch((failure) => Effect.logWarning(`Old keys are not forgotten now: ${failure.message}`)),
           Effect.forkIn(scope),
         )
