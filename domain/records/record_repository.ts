@@ -2,7 +2,8 @@ import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import type { Created, CreateKey } from "./create_key.ts"
 import type { KeyInUse, KeyReused, RecordNotFound } from "./errors.ts"
-import type { Page } from "./page.ts"
+import type { Condition, Query } from "./query.ts"
+import type { StoredShape } from "./stored_shape.ts"
 
 /** The fields of a record, checked by its collection; never contains `id`. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -21,8 +22,13 @@ export type Stored<F extends object = Fields> = { readonly id: number } & Readon
 export class RecordRepository extends Context.Service<
   RecordRepository,
   {
-    /** Records in ascending id order; `page.limit` 0 gives none. */
-    readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
+    /**
+     * Makes what the collection declares, and takes away what an earlier version of it declared. Whoever serves a collection
+     * calls it once before anything else; to call it again changes nothing.
+     */
+    readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
+    /** The records of a query that the collection judged, in its order; `limit` 0 gives none. */
+    readonly list: (collection: string, query: Query) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
@@ -41,8 +47,8 @@ export class RecordRepository extends Context.Service<
     ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
     /** Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`. */
     readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
-    /** Exact number of records. */
-    readonly count: (collection: string) => Effect.Effect<number, StoreUnavailable>
+    /** Exact number of records for which all conditions hold; of all records without any. */
+    readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
     /** Succeeds when a create would succeed now: each time it is run, it writes something small that no collection shows. */
     readonly ready: Effect.Effect<void, StoreUnavailable>
   }

@@ -26,6 +26,7 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     createAll: unused,
     remove: unused,
     count: unused,
+    prepare: unused,
     ready: Effect.void,
   })
   return {
