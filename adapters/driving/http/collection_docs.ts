@@ -140,14 +140,14 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     get: operation(
       "get",
-      `Get one of ${name}`,
+      "Get a record by its id",
       { parameters: [idParameter] },
       { 200: okDoc("The record", record, example?.record) },
       [notFound],
     ),
     create: operation(
       "create",
-      `Create one of ${name}, or several, all or nothing`,
+      "Create a record, or several, all or nothing",
       { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted(fields)), example?.sent) },
       {
         201: okDoc(
@@ -164,7 +164,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     import: operation(
       "create",
-      `Create ${name} from lines of JSON, all or nothing`,
+      "Create records from lines of JSON, all or nothing",
       { parameters: [KEY_PARAMETER], ...linesBody(example?.sent) },
       { 201: okDoc("How many records, and their ids", IMPORTED_SCHEMA, IMPORTED_EXAMPLE) },
       [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name)],
@@ -172,7 +172,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     delete: operation(
       "delete",
-      `Delete one of ${name}`,
+      "Delete a record by its id",
       { parameters: [idParameter] },
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound],
