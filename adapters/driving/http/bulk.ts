@@ -38,7 +38,7 @@ const imported = (records: ReadonlyArray<Stored<object>>): Imported => {
 export const makeCreateHandlers = <F extends object>(
   service: RecordService<F>,
   { respond }: Responder,
-  guard: Pick<Guard, "caller">,
+  guard: Pick<Guard, "identify">,
 ) => {
   const jsonKey = keyReader(guard, "json")
   const linesKey = keyReader(guard, "lines")

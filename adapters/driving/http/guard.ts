@@ -2,8 +2,7 @@ import { bearer } from "@elysiajs/bearer"
 import { Effect } from "effect"
 import { Elysia } from "elysia"
 import { authenticate } from "../../../application/identity/authenticate.ts"
-import { type Access, authorize, type Claims, makeAccess } from "../../../domain/identity/claims.ts"
-import type { KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
+import { type Access, authorize, makeAccess } from "../../../domain/identity/claims.ts"
 import type { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import type { RequestContext } from "./request_context.ts"
 import type { Responder } from "./respond.ts"
@@ -23,8 +22,6 @@ export interface Guard {
   readonly protect: (access?: Access) => ReturnType<typeof makeProtection>
   /** A `beforeHandle` hook, complete in itself: the token is checked, then the roles (any one of them is enough). */
   readonly requireRoles: (roles: ReadonlyArray<string>) => Hook
-  /** Who asks. The verifier remembers a token that it has just judged, so to ask again costs little. */
-  readonly caller: (request: Request) => Effect.Effect<Claims, Unauthenticated | KeysUnavailable>
 }
 
 /**
@@ -53,6 +50,5 @@ export const makeGuard = (verifier: TokenVerifier["Service"], responder: Respond
   return {
     protect: (access = "authenticated") => makeProtection(check(access)),
     requireRoles: (roles) => check({ roles }),
-    caller: ({ headers }) => authenticate(verifier, headers.get("authorization")),
   }
 }

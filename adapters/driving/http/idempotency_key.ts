@@ -50,14 +50,14 @@ export type KeyOf = (
  * @see draft-ietf-httpapi-idempotency-key-header
  */
 export const keyReader =
-  (guard: Pick<Guard, "caller">, form: string): KeyOf =>
+  (guard: Pick<Guard, "identify">, form: string): KeyOf =>
   (request) => {
     const value = request.headers.get(IDEMPOTENCY_KEY)
     if (value === null) return Effect.undefined
     const key = keyIn(value.trim())
     if (key === undefined) return Effect.fail(invalidKey)
     return Effect.map(
-      Effect.all([guard.caller(request), Clock.currentTimeMillis]),
+      Effect.all([guard.identify(request), Clock.currentTimeMillis]),
       ([{ subject }, atMs]) =>
         (input) => ({
           caller: digestOf(subject ?? null),
