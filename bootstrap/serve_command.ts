@@ -45,6 +45,7 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
           ...(telemetry === undefined ? {} : { telemetry }),
           separateAdmin: config.ADMIN_PORT !== undefined,
           maxInFlight: config.MAX_IN_FLIGHT,
+          maxFeeds: config.MAX_FEEDS,
           ...(config.CORS_ORIGINS === undefined ? {} : { corsOrigins: config.CORS_ORIGINS }),
           ...extension,
         }),

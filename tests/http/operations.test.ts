@@ -22,6 +22,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       create: () => call,
       remove: () => call,
       count: () => call,
+      changes: () => call,
       ready: call,
     }),
   )

@@ -1,12 +1,15 @@
 import { Effect, Layer } from "effect"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
+import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/errors.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
+import { makeMemoryLog } from "./memory_changes.ts"
 
 interface Collection {
   lastId: number
   /** In the order of creation, which is the order of ids. */
   readonly records: Array<Stored>
+  /** Of its changes, when it was prepared with one. */
+  log?: ReturnType<typeof makeMemoryLog>
 }
 
 /** Where the record with this id is, by halving; -1 when there is none. */
@@ -30,7 +33,7 @@ export const layer = Layer.sync(RecordRepository, () => {
   const collectionOf = (name: string): Collection => {
     const known = collections.get(name)
     if (known !== undefined) return known
-    const collection = { lastId: 0, records: [] }
+    const collection: Collection = { lastId: 0, records: [] }
     collections.set(name, collection)
     return collection
   }
@@ -39,7 +42,12 @@ export const layer = Layer.sync(RecordRepository, () => {
 
   return RecordRepository.of({
     // Every list looks at the records one by one, so an index is of no use here.
-    prepare: () => Effect.void,
+    prepare: ({ name, changes }) =>
+      Effect.sync(() => {
+        const collection = collectionOf(name)
+        if (changes) collection.log ??= makeMemoryLog(name)
+        else delete collection.log
+      }),
     list: (name, { start, limit }) => Effect.succeed(collectionOf(name).records.slice(start, start + limit)),
     get: (name, id) => {
       const { records } = collectionOf(name)
@@ -51,14 +59,20 @@ export const layer = Layer.sync(RecordRepository, () => {
         // Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it.
         const record: Stored = freezeDeep({ id: ++collection.lastId, ...JSON.parse(JSON.stringify(fields)) })
         collection.records.push(record)
+        collection.log?.add("create", record)
         return record
       }),
     remove: (name, id) =>
       Effect.suspend(() => {
-        const { records } = collectionOf(name)
+        const { records, log } = collectionOf(name)
         const position = positionOf(records, id)
-        return found(name, position < 0 ? undefined : records.splice(position, 1)[0])
+        const removed = position < 0 ? undefined : records.splice(position, 1)[0]
+        if (removed !== undefined) log?.add("delete", { id })
+        return found(name, removed)
       }),
+    changes: (name, after) =>
+      collectionOf(name).log?.follow(after) ??
+      Effect.fail(new ChangesUnsupported({ collection: name, reason: "it was not prepared for that" })),
     count: (name) => Effect.succeed(collectionOf(name).records.length),
     ready: Effect.void,
   })

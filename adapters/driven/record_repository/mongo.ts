@@ -1,9 +1,10 @@
 import { Effect, Layer } from "effect"
 import type { Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
-import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { RecordRepository } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
-import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
+import { makeMongoChanges } from "./mongo_changes.ts"
+import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
 import { prepareIndexes } from "./mongo_indexes.ts"
 import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
 
@@ -15,8 +16,6 @@ export interface MongoRecordOptions {
    */
   readonly singleWriter?: boolean
 }
-
-const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
 
 /**
  * Removes a record. What was read is what is removed: records never change and ids never come back. Of several callers
@@ -76,6 +75,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
             found(collection),
           ),
         count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),
+        changes: makeMongoChanges(connection),
         ready: run(tryWrite),
       })
     }),

@@ -3,6 +3,7 @@ import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
+import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_changes.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
 
 /**
@@ -43,7 +44,7 @@ const TABLES = `
       WHERE collection = old.collection AND block = old.id / ${BLOCK_IDS};
     DELETE FROM record_blocks
       WHERE collection = old.collection AND block = old.id / ${BLOCK_IDS} AND records = 0;
-  END`
+  END;`
 
 /** Where readiness creates and deletes. No record collection can have this name: theirs hold no dot. */
 const PROBE = "portolan.probe"
@@ -62,7 +63,7 @@ export const layer = Layer.effect(
   RecordRepository,
   Effect.gen(function* () {
     const database = yield* SqliteDatabase
-    yield* database.write((db) => db.exec(TABLES))
+    yield* database.write((db) => db.exec(TABLES + CHANGE_TABLES))
     const sql = yield* database.read((db) => ({
       mint: db.prepare(
         `INSERT INTO collections (name, last_id, records) VALUES (?, 1, 1)
@@ -112,7 +113,11 @@ export const layer = Layer.effect(
     const count = (collection: string): number => (sql.count.get(collection)?.["records"] as number | undefined) ?? 0
 
     return RecordRepository.of({
-      prepare: (shape) => database.write((db) => prepareIndexes(db, shape)),
+      prepare: (shape) =>
+        database.write((db) => {
+          prepareIndexes(db, shape)
+          prepareChanges(db, shape)
+        }),
       list: (collection, page) => database.read(() => list(collection, page)),
       get: (collection, id) =>
         Effect.flatMapEager(
@@ -129,6 +134,7 @@ export const layer = Layer.effect(
           found(collection),
         ),
       count: (collection) => database.read(() => count(collection)),
+      changes: yield* database.read((db) => makeSqliteChanges(database, db)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
       ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
     })
