@@ -62,6 +62,7 @@ export const VARIABLES = {
   IDP_CLIENT_ID: optionalText("client of the token request"),
   IDP_CLIENT_SECRET: secret("client secret of the token request"),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl("collector that traces and metrics are exported to"),
+  OTEL_SERVICE_NAME: text("portolan", "name of this service in the traces and metrics that are exported"),
 } as const satisfies Record<string, Variable<unknown>>
 
 /** Name of a variable the product reads. */
@@ -81,9 +82,12 @@ export interface Mistake {
 /** The environment is wrong: one line per mistake, exit code 2. */
 export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration")<{
   readonly mistakes: ReadonlyArray<Mistake>
+  /** The command that gets on from here; the list of all variables when absent. */
+  readonly instead?: string
 }> {
   readonly code = "INVALID_CONFIGURATION"
   readonly exitCode = 2
+  readonly next: string = this.instead ?? "config --variables"
   override get message(): string {
     return this.mistakes.map(({ variable, rule }) => `${variable} ${rule}`).join("\n")
   }

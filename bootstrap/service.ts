@@ -40,6 +40,8 @@ export interface ServiceOptions {
   readonly maxFeeds: number
   /** Origins whose pages may use the service, or `*` alone for every one; none when omitted. */
   readonly corsOrigins?: ReadonlyArray<string>
+  /** A token that the API page fills in for whoever opens it on this machine; none when omitted. */
+  readonly pageToken?: string | undefined
   /** More routes, such as a handler mounted a second time; they guard themselves. */
   readonly extend?: (setups: ReadonlyMap<string, CollectionSetup<object>>, parts: AreaParts) => ReadonlyArray<AnyElysia>
 }
@@ -97,7 +99,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     })
   // Readiness writes to the store: at most once in this time, whoever asks and however often.
   const storeReady = Effect.runSync(Effect.cachedWithTTL(repository.ready, "1 second"))
-  const health = () => healthRoutes(Effect.andThen(storeReady, verifier.ready), responder)
+  const health = () => healthRoutes(VERSION, Effect.andThen(storeReady, verifier.ready), responder)
   const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder, true))
 
   const inFlight = makeInFlight(options.maxInFlight)
@@ -110,6 +112,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       ...options.collections.map(collectionSchemas),
       ...areaRoutes.map((each) => each.schemas),
     ),
+    pageToken: options.pageToken,
     guard,
     responder,
     mounts: [

@@ -35,6 +35,8 @@ export interface AppParts {
   readonly version: string
   /** What the documented operations refer to, by name. */
   readonly schemas: Schemas
+  /** A token that the API page fills in; see {@link apiPage}. */
+  readonly pageToken?: string | undefined
   readonly guard: Guard
   readonly responder: Responder
   readonly mounts: ReadonlyArray<Mount>
@@ -121,7 +123,9 @@ export const makeApp = (parts: AppParts): AnyElysia => {
   const { guard, responder } = parts
   const notFound = (context: RequestContext) => responder.respond(context, () => Effect.fail(routeNotFound), absurd)
 
-  const app: AnyElysia = makeEdge(parts).use(apiPage(parts.version, parts.schemas, () => app.routes))
+  const app: AnyElysia = makeEdge(parts).use(
+    apiPage({ version: parts.version, schemas: parts.schemas, routes: () => app.routes, token: parts.pageToken }),
+  )
   for (const routes of parts.open) app.use(routes)
   for (const { prefix, routes } of parts.mounts)
     app.group(prefix, (group) => {
