@@ -32,7 +32,7 @@ export interface RecordStore<F extends object> {
   /** Follows the collection's changes until the scope ends, after a position or from now on. */
   readonly changes: (
     after?: Position,
-  ) => Effect.Effect<ChangeFeed<F>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
 
 /** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
@@ -68,7 +68,7 @@ export interface RecordService<F extends object> {
    */
   readonly changes: (
     after?: Position,
-  ) => Effect.Effect<ChangeFeed<F>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
 
 /**

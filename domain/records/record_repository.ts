@@ -48,7 +48,7 @@ export class RecordRepository extends Context.Service<
     readonly changes: (
       collection: string,
       after: Position | undefined,
-    ) => Effect.Effect<ChangeFeed, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
+    ) => Effect.Effect<ChangeFeed<Stored>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
     /** Succeeds when a create would succeed now: each time it is run, it writes something small that no collection shows. */
     readonly ready: Effect.Effect<void, StoreUnavailable>
   }

@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/errors.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
-import { makeMemoryLog } from "./memory_changes.ts"
+import { makeMemoryLog } from "./memory_change_log.ts"
 
 interface Collection {
   lastId: number

@@ -3,7 +3,7 @@ import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
-import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_changes.ts"
+import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_change_log.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
 
 /**

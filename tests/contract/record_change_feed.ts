@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { Effect, Exit, Fiber, type Layer, Scope, Stream } from "effect"
 import { CHANGES_KEPT, type Change } from "../../domain/records/change.ts"
-import { RecordRepository } from "../../domain/records/record_repository.ts"
+import { RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
 export interface ChangesUnderTest {
@@ -38,7 +38,7 @@ const endOf = (repository: Repository, collection: string) =>
 const tagOf = (program: Effect.Effect<unknown, { readonly _tag: string }>) =>
   Effect.map(Effect.flip(program), ({ _tag }) => _tag)
 
-const shown = ({ kind, record }: Change) => [kind, record] as const
+const shown = ({ kind, record }: Change<Stored>) => [kind, record] as const
 
 const createMany = (repository: Repository, collection: string, count: number) =>
   Effect.forEach(

@@ -12,7 +12,7 @@ import { storeOf } from "../../bootstrap/store.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
-import { recordChangesContract } from "./record_changes.ts"
+import { recordChangesContract } from "./record_change_feed.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-changes-"))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -3,9 +3,10 @@ import type { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { CHANGES_KEPT, type Change } from "../../../domain/records/change.ts"
 import { ChangesUnsupported, PositionGone } from "../../../domain/records/errors.ts"
+import type { Stored } from "../../../domain/records/record_repository.ts"
 import type { StoredShape } from "../../../domain/records/stored_shape.ts"
 import type { SqliteDatabase } from "../sqlite_database.ts"
-import { type ChangeLog, followLog, newLogName, positionIn, TAKEN_MAX } from "./kept_changes.ts"
+import { type ChangeLog, followLog, newLogName, positionIn, TAKEN_MAX } from "./change_log.ts"
 import { literal } from "./sqlite_indexes.ts"
 
 /** A log for each collection that has one, and what is in the logs. `body` is NULL for a delete. */
@@ -57,9 +58,9 @@ export const prepareChanges = (db: DatabaseSync, { name: collection, changes }: 
     )
 }
 
-type Row = { number: number; kind: Change["kind"]; id: number; body: string | null }
+type Row = { number: number; kind: Change<Stored>["kind"]; id: number; body: string | null }
 
-const toChange = (log: string, { number, kind, id, body }: Row): Change => {
+const toChange = (log: string, { number, kind, id, body }: Row): Change<Stored> => {
   const record = { id, ...JSON.parse(body ?? "{}") }
   return { kind, position: positionIn(log, number), record }
 }

@@ -2,6 +2,7 @@
 import { Effect, Stream } from "effect"
 import type { Change, ChangeFeed } from "../../../domain/records/change.ts"
 import { PositionGone } from "../../../domain/records/errors.ts"
+import type { Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 
 /** How often a feed that has told everything looks for more. A look that finds nothing costs some microseconds. */
@@ -43,7 +44,7 @@ export const followLog = Effect.fnUntraced(function* (
   collection: string,
   log: ChangeLog,
   after: string | undefined,
-  read: (after: number) => Effect.Effect<ReadonlyArray<Change>, PositionGone | StoreUnavailable>,
+  read: (after: number) => Effect.Effect<ReadonlyArray<Change<Stored>>, PositionGone | StoreUnavailable>,
 ) {
   const start = after === undefined ? log.last : numberIn(log, after)
   if (start === undefined) return yield* new PositionGone({ collection })
@@ -58,6 +59,9 @@ export const followLog = Effect.fnUntraced(function* (
       yield* Effect.sleep(LOOK_PERIOD)
     }
   })
-  const feed: ChangeFeed = { position: positionIn(log.name, start), changes: Stream.fromIterableEffectRepeat(next) }
+  const feed: ChangeFeed<Stored> = {
+    position: positionIn(log.name, start),
+    changes: Stream.fromIterableEffectRepeat(next),
+  }
   return feed
 })

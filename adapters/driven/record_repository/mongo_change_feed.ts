@@ -4,6 +4,7 @@ import { Effect, Stream } from "effect"
 import type { ChangeStream, ChangeStreamDocument, Db } from "mongodb"
 import type { Change, ChangeFeed } from "../../../domain/records/change.ts"
 import { ChangesUnsupported, PositionGone } from "../../../domain/records/errors.ts"
+import type { Stored } from "../../../domain/records/record_repository.ts"
 import type { MongoConnection } from "../mongo_connection.ts"
 import { type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
 
@@ -31,7 +32,7 @@ const codeOf = (failure: unknown): number =>
 const positionOf = (token: unknown): string => (token as { readonly _data: string })._data
 
 /** What a document of a change stream says: nothing when the record is gone by now, and `undefined` at the collection's end. */
-const changesIn = (document: Document): ReadonlyArray<Change> | undefined => {
+const changesIn = (document: Document): ReadonlyArray<Change<Stored>> | undefined => {
   const position = positionOf(document._id)
   switch (document.operationType) {
     case "insert":
@@ -108,6 +109,6 @@ export const makeMongoChanges =
           if (document === null) yield* Effect.sleep(LOOK_PERIOD)
         }
       })
-      const feed: ChangeFeed = { position, changes: Stream.fromIterableEffectRepeat(next) }
+      const feed: ChangeFeed<Stored> = { position, changes: Stream.fromIterableEffectRepeat(next) }
       return feed
     })
