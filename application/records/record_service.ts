@@ -1,8 +1,17 @@
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { checkBatch } from "../../domain/records/batch.ts"
+import type { ChangeFeed, Position } from "../../domain/records/change.ts"
 import type { Collection } from "../../domain/records/collection.ts"
 import type { Created, CreateKey } from "../../domain/records/create_key.ts"
-import type { InvalidPage, InvalidRecord, KeyInUse, KeyReused, RecordNotFound } from "../../domain/records/errors.ts"
+import type {
+  ChangesUnsupported,
+  InvalidPage,
+  InvalidRecord,
+  KeyInUse,
+  KeyReused,
+  PositionGone,
+  RecordNotFound,
+} from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
 import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
@@ -34,6 +43,10 @@ export interface RecordStore<F extends object> {
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /** Follows the collection's changes until the scope ends, after a position or from now on. */
+  readonly changes: (
+    after?: Position,
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
 
 /** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
@@ -76,6 +89,16 @@ export interface RecordService<F extends object> {
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /**
+   * Follows the changes of a collection that was defined with `changes`, whoever makes them, until the scope ends.
+   *
+   * @param after a position that this collection gave; only what comes from now on when omitted
+   * @fails {PositionGone} when what came after the position is no longer kept
+   * @fails {ChangesUnsupported} when the store keeps no log of this collection's changes
+   */
+  readonly changes: (
+    after?: Position,
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
 
 /**
@@ -96,7 +119,7 @@ export const makeRecordStore = <F extends object>(
       prepared = true
     }),
   )
-  const first = <A, E>(call: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+  const first = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
     prepared ? call() : Effect.andThen(prepare, Effect.suspend(call))
   return {
     prepare,
@@ -106,6 +129,7 @@ export const makeRecordStore = <F extends object>(
     createAll: (records, key) => first(() => repository.createAll(name, records as ReadonlyArray<Fields>, key)),
     remove: (id) => first(() => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>),
     count: () => first(() => repository.count(name)),
+    changes: (after) => first(() => repository.changes(name, after) as ReturnType<RecordStore<F>["changes"]>),
   }
 }
 
@@ -132,4 +156,5 @@ export const makeRecordService = <F extends object>(
   create: (input) => Effect.flatMapEager(collection.check(input), store.create),
   remove: store.remove,
   count: store.count,
+  changes: store.changes,
 })

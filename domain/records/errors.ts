@@ -97,6 +97,25 @@ export class KeyInUse extends Data.TaggedError("KeyInUse")<{ readonly collection
   }
 }
 
+/** The log of changes does not hold what came after this position: it was too long ago, or the position is of another log. */
+export class PositionGone extends Data.TaggedError("PositionGone")<{ readonly collection: string }> {
+  readonly code = "POSITION_GONE"
+  override get message(): string {
+    return `The changes of '${this.collection}' after this position are not kept`
+  }
+}
+
+/** The store keeps no log of changes for this collection. */
+export class ChangesUnsupported extends Data.TaggedError("ChangesUnsupported")<{
+  readonly collection: string
+  readonly reason: string
+}> {
+  readonly code = "CHANGES_UNSUPPORTED"
+  override get message(): string {
+    return `The changes of '${this.collection}' cannot be followed: ${this.reason}`
+  }
+}
+
 /** Everything the use cases of records can fail with. */
 export type RecordsError =
   | InvalidRecord
@@ -105,4 +124,6 @@ export type RecordsError =
   | RecordNotFound
   | KeyReused
   | KeyInUse
+  | PositionGone
+  | ChangesUnsupported
   | StoreUnavailable

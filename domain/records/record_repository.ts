@@ -1,7 +1,8 @@
-import { Context, type Effect } from "effect"
+import { Context, type Effect, type Scope } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
+import type { ChangeFeed, Position } from "./change.ts"
 import type { Created, CreateKey } from "./create_key.ts"
-import type { KeyInUse, KeyReused, RecordNotFound } from "./errors.ts"
+import type { ChangesUnsupported, KeyInUse, KeyReused, PositionGone, RecordNotFound } from "./errors.ts"
 import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
@@ -49,6 +50,18 @@ export class RecordRepository extends Context.Service<
     readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Exact number of records for which all conditions hold; of all records without any. */
     readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
+    /**
+     * Follows the changes of a collection, whoever makes them, until the scope ends. Only a collection that was prepared with
+     * `changes` has any.
+     *
+     * @param after a position that the collection gave; only what comes from now on when undefined
+     * @fails {PositionGone} when what came after the position is no longer kept, or the position is none of this log
+     * @fails {ChangesUnsupported} when the store keeps no log of this collection
+     */
+    readonly changes: (
+      collection: string,
+      after: Position | undefined,
+    ) => Effect.Effect<ChangeFeed<Stored>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
     /** Succeeds when a create would succeed now: each time it is run, it writes something small that no collection shows. */
     readonly ready: Effect.Effect<void, StoreUnavailable>
   }

@@ -24,6 +24,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       createAll: () => call,
       remove: () => call,
       count: () => call,
+      changes: () => call,
       ready: call,
     }),
   )

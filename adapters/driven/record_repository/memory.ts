@@ -1,7 +1,8 @@
 import { Effect, Layer } from "effect"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
+import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/errors.ts"
 import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
+import { makeMemoryLog } from "./memory_change_log.ts"
 import { memoryKeys } from "./memory_keys.ts"
 import { countUpTo, listed, matches } from "./memory_query.ts"
 
@@ -9,6 +10,8 @@ interface Collection {
   lastId: number
   /** In the order of creation, which is the order of ids. */
   readonly records: Array<Stored>
+  /** Of its changes, when it was prepared with one. */
+  log?: ReturnType<typeof makeMemoryLog>
 }
 
 /** Where the record with this id is; -1 when there is none. */
@@ -31,7 +34,7 @@ export const layer = Layer.sync(RecordRepository, () => {
   const collectionOf = (name: string): Collection => {
     const known = collections.get(name)
     if (known !== undefined) return known
-    const collection = { lastId: 0, records: [] }
+    const collection: Collection = { lastId: 0, records: [] }
     collections.set(name, collection)
     return collection
   }
@@ -42,12 +45,18 @@ export const layer = Layer.sync(RecordRepository, () => {
     const collection = collectionOf(name)
     const record: Stored = freezeDeep({ id: ++collection.lastId, ...copy })
     collection.records.push(record)
+    collection.log?.add("create", record)
     return record
   }
 
   return RecordRepository.of({
     // Every list looks at the records one by one, so an index is of no use here.
-    prepare: () => Effect.void,
+    prepare: ({ name, changes }) =>
+      Effect.sync(() => {
+        const collection = collectionOf(name)
+        if (changes) collection.log ??= makeMemoryLog(name)
+        else delete collection.log
+      }),
     list: (name, query) => Effect.sync(() => listed(collectionOf(name).records, query)),
     get: (name, id) => {
       const { records } = collectionOf(name)
@@ -67,10 +76,15 @@ export const layer = Layer.sync(RecordRepository, () => {
       }),
     remove: (name, id) =>
       Effect.suspend(() => {
-        const { records } = collectionOf(name)
+        const { records, log } = collectionOf(name)
         const position = positionOf(records, id)
-        return found(name, position < 0 ? undefined : records.splice(position, 1)[0])
+        const removed = position < 0 ? undefined : records.splice(position, 1)[0]
+        if (removed !== undefined) log?.add("delete", { id })
+        return found(name, removed)
       }),
+    changes: (name, after) =>
+      collectionOf(name).log?.follow(after) ??
+      Effect.fail(new ChangesUnsupported({ collection: name, reason: "it was not prepared for that" })),
     count: (name, where = []) =>
       Effect.sync(() => collectionOf(name).records.filter((record) => matches(record, where)).length),
     ready: Effect.void,

@@ -4,8 +4,9 @@ import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
+import { makeMongoChanges } from "./mongo_change_feed.ts"
 import { makeCreateAll } from "./mongo_create_all.ts"
-import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
+import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
 import { prepareIndexes } from "./mongo_indexes.ts"
 import { filterOf, listOf } from "./mongo_query.ts"
 import { countsAtomically, makeIds, tryWrite } from "./mongo_sequence.ts"
@@ -18,8 +19,6 @@ export interface MongoRecordOptions {
    */
   readonly singleWriter?: boolean
 }
-
-const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
 
 /**
  * Removes a record. What was read is what is removed: records never change and ids never come back. Of several callers
@@ -92,6 +91,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
             found(collection),
           ),
         count: (collection, where = []) => run((db) => recordsOf(db, collection).countDocuments(filterOf(where))),
+        changes: makeMongoChanges(connection),
         ready: run(tryWrite),
       })
     }),

@@ -1,7 +1,7 @@
 // Creates that wait together share one step of their sequence and one ordered insert, as those of SQLite share a commit.
 import { Data, Duration, Effect, Random, Schedule } from "effect"
 import type { Collection, Db, MongoBulkWriteError } from "mongodb"
-import type { Fields } from "../../../domain/records/record_repository.ts"
+import type { Fields, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { endOfTurn } from "../end_of_turn.ts"
 import type { MongoConnection } from "../mongo_connection.ts"
@@ -12,6 +12,9 @@ export interface RecordDocument {
   readonly _id: number
   readonly fields: Fields
 }
+
+/** A document as everybody but this adapter knows it. */
+export const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
 
 /** The collection's documents; they have the name of the record collection. */
 export const recordsOf = (db: Db, collection: string): Collection<RecordDocument> => db.collection(collection)

@@ -6,6 +6,7 @@ import type { Page } from "../../../domain/records/page.ts"
 import { type Condition, isPlainPage, type Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
+import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_change_log.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
 import { KEY_TABLES, sqliteKeys } from "./sqlite_keys.ts"
 import { countSql, listSql } from "./sqlite_query.ts"
@@ -48,7 +49,7 @@ const TABLES = `
       WHERE collection = old.collection AND block = old.id / ${BLOCK_IDS};
     DELETE FROM record_blocks
       WHERE collection = old.collection AND block = old.id / ${BLOCK_IDS} AND records = 0;
-  END`
+  END;`
 
 /** Where readiness creates and deletes. No record collection can have this name: theirs hold no dot. */
 const PROBE = "portolan.probe"
@@ -67,7 +68,7 @@ export const layer = Layer.effect(
   RecordRepository,
   Effect.gen(function* () {
     const database = yield* SqliteDatabase
-    yield* database.write((db) => db.exec(`${TABLES};${KEY_TABLES}`))
+    yield* database.write((db) => db.exec(TABLES + KEY_TABLES + CHANGE_TABLES))
     const sql = yield* database.read((db) => ({
       mint: db.prepare(
         `INSERT INTO collections (name, last_id, records) VALUES (?, 1, 1)
@@ -142,7 +143,11 @@ export const layer = Layer.effect(
     }
 
     return RecordRepository.of({
-      prepare: (shape) => database.write((db) => prepareIndexes(db, shape)),
+      prepare: (shape) =>
+        database.write((db) => {
+          prepareIndexes(db, shape)
+          prepareChanges(db, shape)
+        }),
       list: (collection, wanted) =>
         database.read((db) => (isPlainPage(wanted) ? list(collection, wanted) : query(db, collection, wanted))),
       get: (collection, id) =>
@@ -167,6 +172,7 @@ export const layer = Layer.effect(
           found(collection),
         ),
       count: (collection, where = []) => database.read((db) => count(db, collection, where)),
+      changes: yield* database.read((db) => makeSqliteChanges(database, db)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
       ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
     })

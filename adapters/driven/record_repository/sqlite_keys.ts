@@ -14,7 +14,7 @@ export const KEY_TABLES = `
     PRIMARY KEY (collection, caller, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS create_keys_by_time ON create_keys (at_ms);
-  CREATE INDEX IF NOT EXISTS create_keys_by_caller ON create_keys (collection, caller, at_ms)`
+  CREATE INDEX IF NOT EXISTS create_keys_by_caller ON create_keys (collection, caller, at_ms);`
 
 /** Keys that are remembered between two looks at which ones to forget. */
 const FORGET_EVERY = 256

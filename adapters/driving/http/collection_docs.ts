@@ -4,6 +4,7 @@ import type { Collection, Operation } from "../../../domain/records/collection.t
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
 import { IMPORTED_EXAMPLE, IMPORTED_SCHEMA, KEY_PARAMETER, keyRefusals, linesBody, oneOrMany } from "./bulk_docs.ts"
+import { CHANGES_PARAMETERS, changesAnswer, changesRefusals } from "./change_feed_docs.ts"
 import { BODY_REFUSALS, LINES_REFUSALS } from "./json_body.ts"
 import { invalidCount } from "./page_query.ts"
 import type { ServiceError } from "./problem.ts"
@@ -176,6 +177,13 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
       { parameters: [idParameter] },
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound],
+    ),
+    changes: operation(
+      "changes",
+      `Follow the changes of ${name}`,
+      { parameters: CHANGES_PARAMETERS },
+      changesAnswer(example?.record),
+      changesRefusals(name),
     ),
   }
 }

@@ -11,9 +11,11 @@ import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { makeCreateHandlers } from "./bulk.ts"
+import { type ChangesHandler, makeChangesHandler } from "./change_feed.ts"
 import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
+import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import type { RequestContext } from "./request_context.ts"
 import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
@@ -28,6 +30,8 @@ export interface CollectionHandler {
   readonly create: Handler
   readonly delete: ItemHandler
   readonly import: Handler
+  /** Of a collection that was defined with `changes`. */
+  readonly changes: ChangesHandler
 }
 
 /** Canonical decimal 1..2^53-1: one record has one address. */
@@ -52,7 +56,7 @@ const makeHandler = <F extends object>(
   service: RecordService<F>,
   responder: Responder,
   guard: Guard,
-): CollectionHandler => {
+): Omit<CollectionHandler, "changes"> => {
   const { respond } = responder
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
@@ -122,7 +126,7 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
   const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
-  return new Elysia({ prefix: `/${collection.name}` })
+  const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
     .post("/import", handler.import, hooks("create", "import"))
     .get("/import", refuse("POST"), HIDDEN)
@@ -132,7 +136,13 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     .delete("/:id", handler.delete, hooks("delete"))
     .all("", refuse("GET, HEAD, POST"), HIDDEN)
     .all("/:id", refuse("GET, HEAD, DELETE"), HIDDEN)
+  return collection.changes
+    ? routes.get("/changes", handler.changes, hooks("changes")).all("/changes", refuse("GET, HEAD"), HIDDEN)
+    : routes
 }
+
+/** Feeds of one collection that may be open at a time, where nobody says how many. */
+const FEEDS_MAX = 256
 
 /**
  * Sets a collection up: the only call a new record type needs.
@@ -140,14 +150,24 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
  * @param parts.repository where its records live
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
+ * @param parts.feeds bounds the open feeds of changes, and ends them; without it {@link FEEDS_MAX} may be open
  * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
   collection: Collection<F>,
-  parts: { readonly repository: RecordRepository["Service"]; readonly guard: Guard; readonly responder: Responder },
+  parts: {
+    readonly repository: RecordRepository["Service"]
+    readonly guard: Guard
+    readonly responder: Responder
+    readonly feeds?: OpenFeeds
+  },
 ): CollectionSetup<F> => {
   const store = makeRecordStore(collection, parts.repository)
   const service = makeRecordService(collection, store)
-  const handler = makeHandler(collection, service, parts.responder, parts.guard)
-  return { store, service, handler, routes: makeRoutes(collection, handler, parts.guard, parts.responder) }
+  const { guard, responder, feeds = makeOpenFeeds(FEEDS_MAX) } = parts
+  const handler = {
+    ...makeHandler(collection, service, responder, guard),
+    changes: makeChangesHandler(service, { guard, responder, feeds }),
+  }
+  return { store, service, handler, routes: makeRoutes(collection, handler, guard, responder) }
 }

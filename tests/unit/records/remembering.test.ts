@@ -27,6 +27,7 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     remove: unused,
     count: unused,
     prepare: unused,
+    changes: unused,
     ready: Effect.void,
   })
   return {
