@@ -62,16 +62,6 @@ describe("every page", () => {
     )
     expect(unknown.map(({ text }) => text)).toEqual([])
   })
-
-  test("names files that exist", () => {
-    const named = PAGES.flatMap(({ path, text }) =>
-      [...text.matchAll(/`((?:domain|application|adapters|bootstrap|stack|tests)\/[\w./-]+\.\w+)`/g)].map(
-        ([, file = ""]) => `${path}: ${file}`,
-      ),
-    )
-    expect(named.length).toBeGreaterThan(30)
-    expect(named.filter((each) => !existsSync(join(ROOT, each.split(": ")[1] ?? "")))).toEqual([])
-  })
 })
 
 describe("README", () => {
