@@ -1,11 +1,15 @@
 import { Effect } from "effect"
 import { LRUCache } from "lru-cache"
+import { isPlainPage } from "../../../domain/records/query.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { freezeDeep } from "./freeze_deep.ts"
 
 /** Most characters of JSON that all remembered pages have together. */
 const CHARACTERS_MAX = 16 * 1024 * 1024
+
+/** What a remembered page costs beside its characters, in characters. */
+const ENTRY_CHARACTERS = 100
 
 /**
  * A repository that remembers its pages: one that was listed before costs no reading of its rows.
@@ -22,17 +26,20 @@ export const remembering = (
 ): RecordRepository["Service"] => {
   const pages = new LRUCache<string, ReadonlyArray<Stored>>({
     maxSize: CHARACTERS_MAX,
-    sizeCalculation: (records) => JSON.stringify(records).length,
+    // The key counts too: many lists of nothing, each for another value, must not fill the memory.
+    sizeCalculation: (records, key) => key.length + JSON.stringify(records).length + ENTRY_CHARACTERS,
   })
   return {
     ...repository,
-    list: (collection, page) =>
+    list: (collection, query) =>
       // The version is read first: of a write between the two, the page may know more than its version says, never less.
       Effect.flatMapEager(version(), (version) => {
-        const key = `${version} ${collection} ${page.start} ${page.limit}`
+        const { start, limit, where, order, after } = query
+        const rest = isPlainPage(query) ? "" : JSON.stringify([where, order, after])
+        const key = `${version} ${collection} ${start} ${limit} ${rest}`
         const known = pages.get(key)
         if (known !== undefined) return Effect.succeed(known)
-        return Effect.mapEager(repository.list(collection, page), (records) => {
+        return Effect.mapEager(repository.list(collection, query), (records) => {
           // Many callers will share these records.
           records.forEach(freezeDeep)
           pages.set(key, records)
