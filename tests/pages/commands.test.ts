@@ -2,7 +2,6 @@
 import { afterAll, describe, expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { Effect, Exit, Scope } from "effect"
 import { probePort } from "../../stack/loopback.ts"
 import { ENDPOINTS, issuerOf, REALM } from "../../stack/realm.ts"
@@ -11,6 +10,7 @@ import { startStack } from "../stack/running_stack.ts"
 import { makeGraphModel } from "../support/graph_model.ts"
 import { graphServer } from "../support/graph_server.ts"
 import { localServer } from "../support/local_server.ts"
+import { endProcesses, serve, stop } from "../support/service_process.ts"
 import { AGENT_TOKEN, scaledTo, startAgentWith } from "./agent_with_jobs.ts"
 import { blocksOf, executed, pageAt, ROOT } from "./pages.ts"
 import { openShell } from "./shell.ts"
@@ -38,6 +38,7 @@ const serving = <A>(server: Effect.Effect<A, never, Scope.Scope>): Promise<A> =>
 const cleanups: Array<() => Promise<unknown>> = []
 afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
+  await endProcesses()
 })
 
 const freePort = async (): Promise<string> => String(await probePort(0))
@@ -175,10 +176,10 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
         { shows: /^$/ },
         { shows: /^$/ },
       ],
-      check: () => {
-        const restored = new DatabaseSync(join(folder, ".portolan/records.sqlite"))
-        expect(restored.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" })
-        restored.close()
+      // The restored file is served.
+      check: async () => {
+        const served = await serve({ PORTOLAN_HOME: join(folder, ".portolan") })
+        expect(await stop(served)).toBe(0)
       },
     }
   },

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { Effect } from "effect"
 import { describeConfig, readConfig, VARIABLES, type VariableName } from "../../bootstrap/config.ts"
+import manifest from "../../package.json" with { type: "json" }
 import { blocksOf, codesIn, PAGES, pageAt, ROOT, tableOf } from "./pages.ts"
 
 /** Languages whose blocks the other tests of this folder execute. */
@@ -114,5 +115,17 @@ describe("operations", () => {
       .flatMap(([codes = ""]) => codesIn(codes))
     expect(failures.length).toBeGreaterThan(15)
     expect(failures.filter((code) => !known.has(code))).toEqual([])
+  })
+})
+
+describe("decisions", () => {
+  test("why each package is there, and no other", () => {
+    const explained = tableOf(pageAt("DECISIONS.md").text, "Package").flatMap(([cell = ""]) => codesIn(cell))
+    const { dependencies, devDependencies } = manifest
+    expect(explained.sort()).toEqual(
+      [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+        .filter((name) => !name.startsWith("@types/"))
+        .sort(),
+    )
   })
 })
