@@ -12,7 +12,7 @@ import { SCHEDULER_SCHEMAS } from "../../adapters/driving/http/scheduler_docs.ts
 import { schedulerRoutes } from "../../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../../application/scheduler/restarts.ts"
 import { makeArea } from "../../bootstrap/area.ts"
-import { demoRoutes } from "../../bootstrap/serve_command.ts"
+import { demoRoutes } from "../../bootstrap/demo_command.ts"
 import { isObject } from "../../domain/json_object.ts"
 import { defineCollection } from "../../domain/records/collection.ts"
 import { RESTART_RULES } from "../../domain/scheduler/restart_plan.ts"
@@ -108,7 +108,8 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["GET /metrics", `200 ${GUARDED}`],
   ["GET /api/products", `200 ${GUARDED}`],
   ["GET /api/products/{id}", `200 404 ${GUARDED}`],
-  ["POST /api/products", `201 ${BODY} ${GUARDED}`],
+  ["POST /api/products", `201 409 ${BODY} ${GUARDED}`],
+  ["POST /api/products/import", `201 409 ${BODY} ${GUARDED}`],
   ["DELETE /api/products/{id}", `200 404 ${GUARDED}`],
   ["DELETE /admin/products/{id}", `200 403 404 ${GUARDED}`],
   ["GET /scheduler/jobs/{id}", `200 ${AGENT}`],
@@ -189,6 +190,7 @@ describe("the OpenAPI document", () => {
   test.each([
     ["GET /api/products", ["start", "limit", "after", "order", "select", "id", "name", "price", "Prefer"]],
     ["GET /api/products/{id}", ["id", "select"]],
+    ["POST /api/products/import", ["Idempotency-Key"]],
     ["GET /scheduler/jobs/{id}", ["id", "region", "namespace"]],
     ["POST /scheduler/jobs", ["region", "namespace"]],
     ["DELETE /scheduler/jobs/{id}", ["id", "region", "namespace", "purge"]],
