@@ -54,6 +54,7 @@ const NO_PARAMETER = "is no parameter of one record"
 export const UNKNOWN_PARAMETER = new InvalidQuery({ parameter: "start", rule: NO_PARAMETER })
 
 const decode = (text: string): string | undefined => {
+  if (!/[%+]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll("+", " "))
   } catch {
@@ -67,8 +68,9 @@ const readParameters = (url: string): Read<Parameters> => {
   const parameters: Array<Parameters[number]> = []
   for (const pair of at < 0 ? [] : url.slice(at + 1).split("&")) {
     if (pair === "") continue
-    const [name = "", ...rest] = pair.split("=")
-    const [key, value] = [decode(name), decode(rest.join("="))]
+    const end = pair.includes("=") ? pair.indexOf("=") : pair.length
+    const key = decode(pair.slice(0, end))
+    const value = decode(pair.slice(end + 1))
     if (key === undefined || value === undefined)
       return refuse(key ?? "", "must be percent-encoded UTF-8 (RFC 3986 section 2.1)")
     parameters.push([key, value])
@@ -124,10 +126,6 @@ const readConditions = (
     return conditions
   })
 
-/** Reads what is there; what is not there stays away. */
-const readGiven = <A>(text: string | undefined, read: (text: string) => Read<A>): Read<A | undefined> =>
-  text === undefined ? Result.succeed(undefined) : read(text)
-
 const EVERYTHING = Effect.succeed<ListRequest>({ wanted: {}, kept: [] })
 
 /** The rules of a collection, made once. */
@@ -139,11 +137,14 @@ export const queryRules = ({ name, fields }: Pick<CollectionShape, "name" | "fie
     Result.gen(function* () {
       const parameters = yield* readParameters(url)
       const once = yield* readOnce(parameters)
-      const start = yield* readGiven(once.get("start"), (text) => readCount("start", text))
-      const limit = yield* readGiven(once.get("limit"), (text) => readCount("limit", text))
-      const order = yield* readGiven(once.get("order"), readOrder)
-      const select = yield* readGiven(once.get("select"), (text) => readSelection(text, selectable))
-      const where = yield* readConditions(parameters, known)
+      const [startText, limitText, orderText, selectText] = ["start", "limit", "order", "select"].map((each) =>
+        once.get(each),
+      )
+      const start = startText === undefined ? undefined : yield* readCount("start", startText)
+      const limit = limitText === undefined ? undefined : yield* readCount("limit", limitText)
+      const order = orderText === undefined ? undefined : yield* readOrder(orderText)
+      const select = selectText === undefined ? undefined : yield* readSelection(selectText, selectable)
+      const where = once.size === parameters.length ? [] : yield* readConditions(parameters, known)
       const wanted: WantedList = {
         ...(start === undefined ? {} : { start }),
         ...(limit === undefined ? {} : { limit }),
@@ -169,7 +170,8 @@ export const queryRules = ({ name, fields }: Pick<CollectionShape, "name" | "fie
       const strange = parameters.find(([each]) => each !== "select")
       if (strange !== undefined) return yield* refuse(strange[0], NO_PARAMETER)
       const once = yield* readOnce(parameters)
-      return yield* readGiven(once.get("select"), (text) => readSelection(text, selectable))
+      const select = once.get("select")
+      return select === undefined ? undefined : yield* readSelection(select, selectable)
     })
 
   return {
