@@ -26,12 +26,20 @@ export {
   type CollectionSetup,
   setupCollection,
 } from "../adapters/driving/http/collection_routes.ts"
-export type { RecordService, RecordStore } from "../application/records/record_service.ts"
+export type { Meant } from "../application/records/record_changes.ts"
+export type { RecordService } from "../application/records/record_service.ts"
+export type { RecordStore } from "../application/records/record_store.ts"
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"
 export type { Collection, CollectionDefinition } from "../domain/records/collection.ts"
-export { InvalidCollectionSetup, InvalidPage, InvalidRecord, RecordNotFound } from "../domain/records/errors.ts"
+export {
+  InvalidCollectionSetup,
+  InvalidPage,
+  InvalidRecord,
+  RecordChanged,
+  RecordNotFound,
+} from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
 export { StoreUnavailable } from "../domain/store_unavailable.ts"

@@ -2,21 +2,10 @@ import { Effect } from "effect"
 import type { Collection } from "../../domain/records/collection.ts"
 import type { InvalidPage, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
-import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"
+import type { Stored } from "../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
-
-/** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
-export interface RecordStore<F extends object> {
-  /** Records in ascending id order. */
-  readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
-  readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
-  /** @param fields already judged by the collection */
-  readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
-  /** Deletes and returns the record. */
-  readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
-  /** Exact number of records. */
-  readonly count: () => Effect.Effect<number, StoreUnavailable>
-}
+import { makeRecordChanges, type RecordChanges } from "./record_changes.ts"
+import type { RecordStore } from "./record_store.ts"
 
 /** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
 export interface Listed<F extends object> {
@@ -29,7 +18,7 @@ export interface Listed<F extends object> {
  *
  * As with the repository, a use case may be complete when the call returns: to ask again, call again.
  */
-export interface RecordService<F extends object> {
+export interface RecordService<F extends object> extends RecordChanges<F> {
   /** @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1 */
   readonly list: (wanted: {
     readonly start?: number
@@ -38,28 +27,9 @@ export interface RecordService<F extends object> {
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
-  /** Deletes and returns the record. */
-  readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
 }
-
-/**
- * Binds a repository to one collection.
- *
- * The repository knows no record types. That its records have the collection's fields holds because everything stored
- * under the collection's name passed the collection's judgement.
- */
-export const makeRecordStore = <F extends object>(
-  { name }: Collection<F>,
-  repository: RecordRepository["Service"],
-): RecordStore<F> => ({
-  list: (page) => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>,
-  get: (id) => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>,
-  create: (fields) => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>,
-  remove: (id) => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>,
-  count: () => repository.count(name),
-})
 
 /** The use cases of one collection over its store (seed 4.1). */
 export const makeRecordService = <F extends object>(
@@ -72,6 +42,6 @@ export const makeRecordService = <F extends object>(
     ),
   get: store.get,
   create: (input) => Effect.flatMapEager(collection.check(input), store.create),
-  remove: store.remove,
+  ...makeRecordChanges(collection, store),
   count: store.count,
 })

@@ -1,6 +1,7 @@
 import { Check, Errors } from "typebox/schema"
 import { type Issue, memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
+import { assignedFields } from "./assigned_fields.ts"
 import { isBlank, isRequiredText } from "./blank_text.ts"
 import { TEXT_LENGTH_MAX } from "./bounded_schema.ts"
 import { cleanJson, DEPTH_MAX, isReservedKey } from "./json_hygiene.ts"
@@ -89,10 +90,23 @@ const schemaIssues = (
   ]
 }
 
-const idIssues = (fields: unknown): ReadonlyArray<Issue> =>
-  isObject(fields) && isObject(fields["properties"]) && "id" in fields["properties"]
-    ? [{ pointer: "/fields/properties/id", message: "must not be defined: the server assigns it" }]
-    : []
+/** Fields that the server assigns, and roles of operations that no route has. */
+const optionIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
+  const { fields, roles = {}, updates = [] } = definition
+  const properties = isObject(fields) && isObject(fields["properties"]) ? fields["properties"] : {}
+  const asked = updates as ReadonlyArray<string>
+  return [
+    ...assignedFields(definition)
+      .filter((name) => Object.hasOwn(properties, name))
+      .map((name) => ({
+        pointer: `/fields/properties/${name}`,
+        message: "must not be defined: the server assigns it",
+      })),
+    ...["replace", "patch"]
+      .filter((update) => Object.hasOwn(roles as JsonObject, update) && !asked.includes(update))
+      .map((update) => ({ pointer: `/roles/${update}`, message: `is of no use: 'updates' does not name '${update}'` })),
+  ]
+}
 
 /** Defaults that a create would be refused for. */
 const defaultIssues = (schema: unknown, pointer: string): ReadonlyArray<Issue> => {
@@ -112,7 +126,7 @@ const defaultIssues = (schema: unknown, pointer: string): ReadonlyArray<Issue> =
 /**
  * Everything that is wrong with the definition of a collection: its form, and rules that could never hold or never end.
  *
- * @param definition what the author wrote: an object with `name`, `fields` and `roles`
+ * @param definition what the author wrote: an object with `name`, `fields` and what else a collection may ask for
  * @param judge of the patterns in it; each is judged once
  */
 export const collectionMistakes = (definition: unknown, judge: PatternJudge): ReadonlyArray<Issue> => {
@@ -126,7 +140,7 @@ export const collectionMistakes = (definition: unknown, judge: PatternJudge): Re
     const plain: unknown = JSON.parse(JSON.stringify(definition))
     const form = formIssues(plain)
     if (form.length > 0 || !isObject(plain)) return form
-    const rules = [...idIssues(plain["fields"]), ...schemaIssues(plain["fields"], "/fields", NONE, judgeOnce)]
+    const rules = [...optionIssues(plain), ...schemaIssues(plain["fields"], "/fields", NONE, judgeOnce)]
     return rules.length > 0 ? rules : defaultIssues(plain["fields"], "/fields")
   } catch (failure) {
     if (failure instanceof RangeError) return [{ pointer: "/fields", message: "is nested too deeply" }]

@@ -61,5 +61,13 @@ export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonl
   }
 }
 
+/** The record is no longer what the caller took it for: another write came first. */
+export class RecordChanged extends Data.TaggedError("RecordChanged")<{ readonly collection: string }> {
+  readonly code = "RECORD_CHANGED"
+  override get message(): string {
+    return `A record in '${this.collection}' has changed since it was read`
+  }
+}
+
 /** Everything the use cases of records can fail with. */
-export type RecordsError = InvalidRecord | InvalidPage | RecordNotFound | StoreUnavailable
+export type RecordsError = InvalidRecord | InvalidPage | RecordNotFound | RecordChanged | StoreUnavailable

@@ -114,9 +114,12 @@ export const DEFINITION_SCHEMA = {
     },
     roles: {
       type: "object",
-      properties: { list: roles, get: roles, create: roles, delete: roles },
+      properties: { list: roles, get: roles, create: roles, delete: roles, replace: roles, patch: roles },
       additionalProperties: false,
     },
+    updates: { type: "array", items: { enum: ["replace", "patch"] }, uniqueItems: true },
+    requireMatch: flag,
+    timestamps: flag,
   },
   additionalProperties: false,
 }

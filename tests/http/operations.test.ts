@@ -19,6 +19,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       list: () => call,
       get: () => call,
       create: () => call,
+      replace: () => call,
       remove: () => call,
       count: () => call,
       ready: call,

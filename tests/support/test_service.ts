@@ -46,6 +46,7 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
     list: through(repository.list),
     get: through(repository.get),
     create: through(repository.create),
+    replace: through(repository.replace),
     remove: through(repository.remove),
     count: through(repository.count),
     ready: repository.ready,

@@ -1,6 +1,6 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
-import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
 
 interface Collection {
@@ -20,6 +20,9 @@ const positionOf = (records: ReadonlyArray<Stored>, id: number): number => {
   return records[low]?.id === id ? low : -1
 }
 
+/** Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it. */
+const makeRecord = (id: number, fields: Fields): Stored => freezeDeep({ id, ...JSON.parse(JSON.stringify(fields)) })
+
 /**
  * Records in this process's memory: gone when it ends. For tests, and for `STORE=memory`.
  *
@@ -36,6 +39,18 @@ export const layer = Layer.sync(RecordRepository, () => {
   }
   const found = (collection: string, record: Stored | undefined) =>
     record === undefined ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(record)
+  const change = (
+    name: string,
+    id: number,
+    expected: Fields | undefined,
+    make: (records: Array<Stored>, position: number, record: Stored) => Stored,
+  ) =>
+    Effect.suspend(() => {
+      const { records } = collectionOf(name)
+      const position = positionOf(records, id)
+      const read = expectRecord(name, records[position], expected)
+      return Effect.fromResult(Result.map(read, (record) => make(records, position, record)))
+    })
 
   return RecordRepository.of({
     list: (name, { start, limit }) => Effect.succeed(collectionOf(name).records.slice(start, start + limit)),
@@ -46,16 +61,20 @@ export const layer = Layer.sync(RecordRepository, () => {
     create: (name, fields) =>
       Effect.sync(() => {
         const collection = collectionOf(name)
-        // Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it.
-        const record: Stored = freezeDeep({ id: ++collection.lastId, ...JSON.parse(JSON.stringify(fields)) })
+        const record = makeRecord(++collection.lastId, fields)
         collection.records.push(record)
         return record
       }),
-    remove: (name, id) =>
-      Effect.suspend(() => {
-        const { records } = collectionOf(name)
-        const position = positionOf(records, id)
-        return found(name, position < 0 ? undefined : records.splice(position, 1)[0])
+    replace: (name, id, expected, fields) =>
+      change(name, id, expected, (records, position) => {
+        const record = makeRecord(id, fields)
+        records[position] = record
+        return record
+      }),
+    remove: (name, id, expected) =>
+      change(name, id, expected, (records, position, record) => {
+        records.splice(position, 1)
+        return record
       }),
     count: (name) => Effect.succeed(collectionOf(name).records.length),
     ready: Effect.void,

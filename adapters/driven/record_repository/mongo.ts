@@ -1,32 +1,21 @@
 import { Effect, Layer } from "effect"
-import type { Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
+import { makeChanges } from "./mongo_changes.ts"
 import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
 import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
 
 /** What is known of the server and of who writes to it. */
 export interface MongoRecordOptions {
   /**
-   * True when this process is the only one that creates records in the database. A server that counts in two steps is then
-   * taken, because the steps of one process never overlap. False when omitted.
+   * True when this process is the only one that writes records to the database. A server that counts or changes in two steps
+   * is then taken, because the steps of one process never overlap. False when omitted.
    */
   readonly singleWriter?: boolean
 }
 
 const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
-
-/**
- * Removes a record. What was read is what is removed: records never change and ids never come back. Of several callers
- * the one that deleted wins; unlike `findOneAndDelete`, that is atomic on every server that speaks the protocol.
- */
-const take = async (db: Db, collection: string, id: number): Promise<RecordDocument | null> => {
-  const document = await recordsOf(db, collection).findOne({ _id: id })
-  if (document === null) return null
-  const { deletedCount } = await recordsOf(db, collection).deleteOne({ _id: id })
-  return deletedCount === 1 ? document : null
-}
 
 const found = (collection: string) => (document: RecordDocument | null) =>
   document === null ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(toStored(document))
@@ -38,7 +27,7 @@ const NOT_ATOMIC =
 /**
  * Records in MongoDB: a create is acknowledged by the majority of the replica set, several services may share a database.
  *
- * A create or delete whose answer is lost fails, and may have been applied. A list makes the server pass over `start`
+ * A write whose answer is lost fails, and may have been applied. A list makes the server pass over `start`
  * entries of its index, so a page far behind costs the server more; this process only waits.
  *
  * @fails {StoreUnavailable} when the server does not count atomically and there is more than a single writer
@@ -51,6 +40,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const { run, refuse } = connection
       if (!singleWriter && !(yield* run(countsAtomically))) return yield* refuse(NOT_ATOMIC)
       const create = makeCreate(connection)
+      const changes = makeChanges(connection, singleWriter)
 
       return RecordRepository.of({
         list: (collection, { start, limit }) =>
@@ -68,11 +58,9 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
           ),
         // Only what JSON keeps is stored, as in every other store, and later writes to the caller's fields do not reach it.
         create: (collection, fields) => Effect.map(create(collection, JSON.parse(JSON.stringify(fields))), toStored),
-        remove: (collection, id) =>
-          Effect.flatMap(
-            run((db) => take(db, collection, id)),
-            found(collection),
-          ),
+        replace: (collection, id, expected, fields) =>
+          Effect.map(changes.replace(collection, id, expected, JSON.parse(JSON.stringify(fields))), toStored),
+        remove: (collection, id, expected) => Effect.map(changes.remove(collection, id, expected), toStored),
         count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),
         ready: run(tryWrite),
       })

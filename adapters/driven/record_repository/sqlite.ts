@@ -1,7 +1,7 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
-import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
 
 /**
@@ -71,7 +71,8 @@ export const layer = Layer.effect(
       get: db.prepare("SELECT body FROM records WHERE collection = ? AND id = ?"),
       blocks: db.prepare("SELECT block, records FROM record_blocks WHERE collection = ? ORDER BY block"),
       list: db.prepare("SELECT id, body FROM records WHERE collection = ? AND id >= ? ORDER BY id LIMIT ? OFFSET ?"),
-      remove: db.prepare("DELETE FROM records WHERE collection = ? AND id = ? RETURNING body"),
+      replace: db.prepare("UPDATE records SET body = ? WHERE collection = ? AND id = ?"),
+      remove: db.prepare("DELETE FROM records WHERE collection = ? AND id = ?"),
       uncount: db.prepare("UPDATE collections SET records = records - 1 WHERE name = ?"),
       count: db.prepare("SELECT records FROM collections WHERE name = ?"),
     }))
@@ -101,12 +102,17 @@ export const layer = Layer.effect(
       return decodeRecord(id, body)
     }
 
-    const remove = (collection: string, id: number): Stored | undefined => {
-      const body = sql.remove.get(collection, id)?.["body"] as string | undefined
-      if (body === undefined) return undefined
+    const remove = (collection: string, id: number): void => {
+      sql.remove.run(collection, id)
       sql.uncount.run(collection)
-      return decodeRecord(id, body)
     }
+
+    /** Reads the record and changes it, if it is what is expected: nobody else writes to the file between the two. */
+    const change = (collection: string, id: number, expected: Fields | undefined, work: (record: Stored) => Stored) =>
+      Effect.flatMap(
+        database.write(() => Result.map(expectRecord(collection, get(collection, id), expected), work)),
+        Effect.fromResult,
+      )
 
     const count = (collection: string): number => (sql.count.get(collection)?.["records"] as number | undefined) ?? 0
 
@@ -121,14 +127,21 @@ export const layer = Layer.effect(
         const body = JSON.stringify(fields)
         return database.write(() => create(collection, body))
       },
-      remove: (collection, id) =>
-        Effect.flatMap(
-          database.write(() => remove(collection, id)),
-          found(collection),
-        ),
+      replace: (collection, id, expected, fields) => {
+        const body = JSON.stringify(fields)
+        return change(collection, id, expected, () => {
+          sql.replace.run(body, collection, id)
+          return decodeRecord(id, body)
+        })
+      },
+      remove: (collection, id, expected) =>
+        change(collection, id, expected, (record) => {
+          remove(collection, id)
+          return record
+        }),
       count: (collection) => database.read(() => count(collection)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
-      ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
+      ready: database.write(() => remove(PROBE, create(PROBE, "{}").id)),
     })
   }),
 )

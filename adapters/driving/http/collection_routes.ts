@@ -1,43 +1,31 @@
 import { Effect } from "effect"
 import { Elysia } from "elysia"
-import {
-  makeRecordService,
-  makeRecordStore,
-  type RecordService,
-  type RecordStore,
-} from "../../../application/records/record_service.ts"
+import { makeRecordService, type RecordService } from "../../../application/records/record_service.ts"
+import { makeRecordStore, type RecordStore } from "../../../application/records/record_store.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
-import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
+import type { RecordRepository } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { collectionDocs } from "./collection_docs.ts"
+import { entityTag } from "./entity_tag.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
 import { readJson } from "./json_body.ts"
 import { pageLinks, readPage } from "./page_query.ts"
+import { readId, recordAnswer, render } from "./record_answer.ts"
+import { isKnown } from "./record_condition.ts"
+import { type ItemHandler, makeWriteHandlers, type WriteHandlers } from "./record_writes.ts"
 import type { RequestContext } from "./request_context.ts"
-import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
+import { type Responder, refusing } from "./respond.ts"
 
 type Handler = (context: RequestContext & { readonly path: string }) => Promise<string>
-type ItemHandler = (context: RequestContext & { readonly params: { readonly id?: string | null } }) => Promise<string>
 
-/** The four handlers of a collection, mountable on any path with an `:id` where one is needed. */
-export interface CollectionHandler {
+/** The handlers of a collection, mountable on any path with an `:id` where one is needed. */
+export interface CollectionHandler extends WriteHandlers {
   readonly list: Handler
   readonly get: ItemHandler
   readonly create: Handler
-  readonly delete: ItemHandler
 }
-
-/** Canonical decimal 1..2^53-1: one record has one address. */
-const ID_REGEXP = /^[1-9]\d{0,15}$/
-
-const readId = (text: string | null | undefined): number | undefined => {
-  const id = typeof text === "string" && ID_REGEXP.test(text) ? Number(text) : 0
-  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? id : undefined
-}
-
-const render = (value: object): string => envelope(JSON.stringify(value))
 
 /** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
 const wantsExactCount = ({ headers }: Request): boolean =>
@@ -47,13 +35,13 @@ const wantsExactCount = ({ headers }: Request): boolean =>
     .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference)) === true
 
 const makeHandler = <F extends object>(
-  { name }: Collection<F>,
+  collection: Collection<F>,
   service: RecordService<F>,
-  { respond }: Responder,
+  responder: Responder,
 ): CollectionHandler => {
+  const { respond } = responder
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
-  const miss = Effect.fail(new RecordNotFound({ collection: name }))
-  const rendered = (record: Stored<F>): Answer => ({ status: 200, body: render(record) })
+  const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
   return {
     list: async ({ request, set, route, path }) =>
       respond(
@@ -84,7 +72,10 @@ const makeHandler = <F extends object>(
           const id = readId(params.id)
           return id === undefined ? miss : service.get(id)
         },
-        rendered,
+        (record) => {
+          const answer = recordAnswer(record)
+          return isKnown(request.headers, answer.headers.etag) ? { ...answer, status: 304, body: "" } : answer
+        },
       ),
     create: async ({ request, set, route, path }) =>
       respond(
@@ -92,19 +83,11 @@ const makeHandler = <F extends object>(
         () => Effect.flatMap(readJson(request), service.create),
         (record) => ({
           status: 201,
-          headers: { location: `${path.replace(/\/$/, "")}/${record.id}` },
+          headers: { location: `${path.replace(/\/$/, "")}/${record.id}`, etag: entityTag(record) },
           body: render(record),
         }),
       ),
-    delete: async ({ request, set, route, params }) =>
-      respond(
-        { request, set, route },
-        () => {
-          const id = readId(params.id)
-          return id === undefined ? miss : service.remove(id)
-        },
-        rendered,
-      ),
+    ...makeWriteHandlers(collection, service, responder),
   }
 }
 
@@ -127,14 +110,19 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     const detail = { ...NO_PARSE, detail: docs[operation] }
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
-  const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
-  return new Elysia({ prefix: `/${collection.name}` })
+  const refuse = (...allow: ReadonlyArray<string>) => refusing(responder, methodNotAllowed(allow.join(", ")))
+  const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
-    .all("", refuse("GET, HEAD, POST"), HIDDEN)
-    .all("/:id", refuse("GET, HEAD, DELETE"), HIDDEN)
+  const replaces = collection.updates.includes("replace")
+  const patches = collection.updates.includes("patch")
+  if (replaces) routes.put("/:id", handler.replace, hooks("replace"))
+  if (patches) routes.patch("/:id", handler.patch, hooks("patch"))
+  return routes
+    .all("", refuse("GET", "HEAD", "POST"), HIDDEN)
+    .all("/:id", refuse("GET", "HEAD", ...(replaces ? ["PUT"] : []), ...(patches ? ["PATCH"] : []), "DELETE"), HIDDEN)
 }
 
 /**

@@ -6,6 +6,8 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
     | "INVALID_HOST"
     | "OVERLOADED"
     | "INVALID_QUERY"
+    | "INVALID_CONDITION"
+    | "CONDITION_REQUIRED"
     | "INVALID_JSON"
     | "REQUEST_TIMEOUT"
     | "ROUTE_NOT_FOUND"
@@ -15,6 +17,8 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
   readonly detail: string
   /** Methods of the `Allow` header, with METHOD_NOT_ALLOWED. */
   readonly allow?: string
+  /** Media type of the `Accept-Patch` header, with UNSUPPORTED_MEDIA_TYPE. */
+  readonly acceptPatch?: string
 }> {
   override get message(): string {
     return this.detail

@@ -27,6 +27,8 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
   INVALID_HOST: [400, "Invalid host"],
   OVERLOADED: [503, "Overloaded"],
   INVALID_QUERY: [400, "Invalid query parameter"],
+  INVALID_CONDITION: [400, "Invalid condition"],
+  CONDITION_REQUIRED: [428, "Condition required"],
   INVALID_JSON: [400, "Invalid JSON"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
   ROUTE_NOT_FOUND: [404, "Not found"],
@@ -35,10 +37,12 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
 }
 
-const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
+const refusalHeaders = ({ code, allow, acceptPatch }: HttpRefusal): Pick<Problem, "headers"> => {
   // Whoever is too slow is not waited for any longer (RFC 9110 section 15.5.9).
   if (code === "REQUEST_TIMEOUT") return { headers: { connection: "close" } }
   if (code === "OVERLOADED") return { headers: { "retry-after": RETRY_AFTER_S } }
+  // What a PATCH may be (RFC 5789 sections 2.2 and 3.1).
+  if (acceptPatch !== undefined) return { headers: { "accept-patch": acceptPatch } }
   return allow === undefined ? {} : { headers: { allow } }
 }
 
@@ -57,6 +61,13 @@ export const describe = (error: ServiceError): Problem => {
       return { status: 400, code: error.code, title: "Invalid page", detail: error.message }
     case "RecordNotFound":
       return { status: 404, code: error.code, title: "Not found", detail: "No such record" }
+    case "RecordChanged":
+      return {
+        status: 412,
+        code: error.code,
+        title: "Precondition failed",
+        detail: "The record is not, or no longer, in the state that the request means: read it again",
+      }
     case "StoreUnavailable":
       return {
         status: 503,
