@@ -12,6 +12,7 @@ import { cleanJson, ISSUES_MAX, keyPointer } from "./json_hygiene.ts"
 import { type PatternJudge, refuseEveryPattern } from "./pattern_judge.ts"
 import type { Fields } from "./record_repository.ts"
 import { changed } from "./schema_keywords.ts"
+import { withoutReferences } from "./schema_references.ts"
 
 /** Operations that a collection has when it asks for them. */
 export type Update = "replace" | "patch"
@@ -155,7 +156,8 @@ export const defineCollection = <S extends TObject>(
   const { name, roles = {}, updates = [], requireMatch = false, timestamps = false } = definition
   const issues = collectionMistakes(definition, judge)
   if (issues.length > 0) throw new InvalidCollectionSetup({ collection: String(name), issues })
-  const fields = withBounds(changed<TObject>(definition.fields, { additionalProperties: false }))
+  const plain = withoutReferences(definition.fields, [])
+  const fields = withBounds(changed<TObject>(plain, { additionalProperties: false }))
   const { ordered, whole, byField } = compile(name, fields)
   const members: Members = fields.properties
   const assigned = assignedFields(definition)

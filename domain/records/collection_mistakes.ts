@@ -7,6 +7,7 @@ import { TEXT_LENGTH_MAX } from "./bounded_schema.ts"
 import { cleanJson, DEPTH_MAX, isReservedKey } from "./json_hygiene.ts"
 import type { PatternJudge } from "./pattern_judge.ts"
 import { DEFINITION_SCHEMA, IN_PLACE, partsOf } from "./schema_keywords.ts"
+import { withoutReferences } from "./schema_references.ts"
 
 /** What breaks the form of a definition, keyword by keyword. Nothing is compiled: each definition is judged once. */
 const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
@@ -20,6 +21,11 @@ const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
             return [{ pointer: at, message: at.startsWith("/fields") ? "is not a supported keyword" : "is not known" }]
           case "additionalProperties":
             return []
+          // What is wrong with the form of a type is reported by itself.
+          case "if":
+            return []
+          case "contains":
+            return [{ pointer: at, message: "must hold one type and 'null'" }]
           case "required":
             return error.params.requiredProperties.map((name) => ({ pointer: `${at}/${name}`, message: "is required" }))
           case "enum":
@@ -140,8 +146,11 @@ export const collectionMistakes = (definition: unknown, judge: PatternJudge): Re
     const plain: unknown = JSON.parse(JSON.stringify(definition))
     const form = formIssues(plain)
     if (form.length > 0 || !isObject(plain)) return form
-    const rules = [...optionIssues(plain), ...schemaIssues(plain["fields"], "/fields", NONE, judgeOnce)]
-    return rules.length > 0 ? rules : defaultIssues(plain["fields"], "/fields")
+    const references: Array<Issue> = []
+    const fields = withoutReferences(plain["fields"] as JsonObject, references)
+    if (references.length > 0) return references
+    const rules = [...optionIssues(plain), ...schemaIssues(fields, "/fields", NONE, judgeOnce)]
+    return rules.length > 0 ? rules : defaultIssues(fields, "/fields")
   } catch (failure) {
     if (failure instanceof RangeError) return [{ pointer: "/fields", message: "is nested too deeply" }]
     if (failure instanceof TypeError) return [{ pointer: "/fields", message: "is not JSON" }]

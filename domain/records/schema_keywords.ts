@@ -58,6 +58,16 @@ const APPLICATORS = {
   else: schema,
 }
 
+const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"] as const
+
+/** One type, or one that may also be `null`. */
+const type = {
+  if: { type: "array" },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { items: { enum: TYPES }, minItems: 2, maxItems: 2, uniqueItems: true, contains: { const: "null" } },
+  else: { enum: TYPES },
+}
+
 /** Keywords whose schemas judge the same value as the schema around them. */
 export const IN_PLACE: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "not", "if", "then", "else"])
 
@@ -67,13 +77,15 @@ const KEYWORDS = {
     ...APPLICATORS,
     $comment: text,
     $id: text,
+    $ref: text,
+    $defs: namedSchemas,
     $schema: text,
     title: text,
     description: text,
     default: true,
     examples: { type: "array" },
     deprecated: flag,
-    type: { enum: ["object", "array", "string", "number", "integer", "boolean", "null"] },
+    type,
     const: true,
     enum: { type: "array", minItems: 1, maxItems: MEMBERS_MAX },
     required: { type: "array", items: text, uniqueItems: true, maxItems: MEMBERS_MAX },
@@ -159,16 +171,29 @@ export const changed = <S extends object>(outer: S, change: object, dropped: Rea
   return Object.defineProperties({}, all) as S
 }
 
-/** Changes every schema inside a schema, and last the schema itself. */
-export const changeAll = (outer: unknown, change: (schema: JsonObject) => JsonObject): unknown => {
-  if (!isObject(outer)) return outer
-  const inside = (value: unknown): unknown => changeAll(value, change)
+/**
+ * A schema with other schemas inside.
+ *
+ * @param dropped members that the copy does not have
+ */
+export const withParts = (
+  outer: JsonObject,
+  change: (part: Part) => unknown,
+  dropped: ReadonlyArray<string> = [],
+): JsonObject => {
   const rewritten = Object.entries(outer)
     .filter(([keyword]) => Object.hasOwn(APPLICATORS, keyword))
     .map(([keyword, value]): readonly [string, unknown] => {
-      if (Array.isArray(value)) return [keyword, value.map(inside)]
-      if (!holdsNames(keyword) || !isObject(value)) return [keyword, inside(value)]
-      return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inside(each)]))]
+      const at = memberPointer("", keyword)
+      const inside = (schema: unknown, pointer: string): unknown => change({ keyword, pointer, schema })
+      if (Array.isArray(value)) return [keyword, value.map((each, index) => inside(each, `${at}/${index}`))]
+      if (!holdsNames(keyword) || !isObject(value)) return [keyword, inside(value, at)]
+      const named = Object.entries(value).map(([name, each]) => [name, inside(each, memberPointer(at, name))])
+      return [keyword, Object.fromEntries(named)]
     })
-  return change(changed(outer, Object.fromEntries(rewritten)))
+  return changed(outer, Object.fromEntries(rewritten), dropped)
 }
+
+/** Changes every schema inside a schema, and last the schema itself. */
+export const changeAll = (outer: unknown, change: (schema: JsonObject) => JsonObject): unknown =>
+  isObject(outer) ? change(withParts(outer, ({ schema }) => changeAll(schema, change))) : outer
