@@ -64,7 +64,8 @@ const isCollection = (value: unknown): value is Collection<object> =>
   typeof value["check"] === "function" &&
   isObject(value["fields"]) &&
   isObject(value["roles"]) &&
-  Array.isArray(value["updates"])
+  Array.isArray(value["updates"]) &&
+  Array.isArray(value["indexes"])
 
 const fromModule = Effect.fnUntraced(function* (path: string) {
   const module: unknown = yield* Effect.tryPromise({

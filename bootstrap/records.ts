@@ -27,8 +27,7 @@ export {
   setupCollection,
 } from "../adapters/driving/http/collection_routes.ts"
 export type { Meant } from "../application/records/record_changes.ts"
-export type { RecordService } from "../application/records/record_service.ts"
-export type { RecordStore } from "../application/records/record_store.ts"
+export type { RecordService, RecordStore } from "../application/records/record_service.ts"
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"

@@ -73,6 +73,14 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const setups = new Map(
     options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, responder })]),
   )
+  const prepare = Effect.forEach(setups.values(), ({ store }) => store.prepare, {
+    concurrency: "unbounded",
+    discard: true,
+  })
+  await runtime.runPromise(prepare).catch(async (failure) => {
+    await runtime.dispose()
+    throw failure
+  })
   const areaRoutes = Context.get(context, BuiltAreas).map((routes) => routes(context, { guard, responder, traced }))
   const unexpected = (failure: unknown, requestId: string) =>
     log.line("ERROR", "Unexpected failure", {

@@ -5,10 +5,29 @@ import { type InvalidRecord, RecordChanged, type RecordNotFound } from "../../do
 import { mergePatch, readPatch } from "../../domain/records/merge_patch.ts"
 import type { Stored } from "../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
-import type { RecordStore } from "./record_store.ts"
 
 /** True for the state of a record that the caller means; asked of what is stored when the change is made. */
 export type Meant<F extends object> = (record: Stored<F>) => boolean
+
+/** What of a collection's store a change needs. */
+export interface ChangingStore<F extends object> {
+  readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
+  /**
+   * Puts other fields in the place of those of a record.
+   *
+   * @param before the record as it was read
+   * @param fields already judged by the collection
+   * @fails {RecordChanged} when the record is not the same any more
+   */
+  readonly replace: (before: Stored<F>, fields: F) => Changing<F>
+  /**
+   * Deletes and returns the record.
+   *
+   * @param before the record as it was read; whatever it is now when omitted
+   * @fails {RecordChanged} when the record is not the same any more
+   */
+  readonly remove: (id: number, before?: Stored<F>) => Changing<F>
+}
 
 type Changing<F extends object, E = never> = Effect.Effect<
   Stored<F>,
@@ -39,7 +58,7 @@ const TRIES_MAX = 1000
 /** The changes of one collection over its store. */
 export const makeRecordChanges = <F extends object>(
   collection: Collection<F>,
-  store: RecordStore<F>,
+  store: ChangingStore<F>,
 ): RecordChanges<F> => {
   const assigned = assignedFields(collection)
   const changed = Effect.fail(new RecordChanged({ collection: collection.name }))

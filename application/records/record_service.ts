@@ -1,11 +1,27 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
+import { stamped } from "../../domain/records/assigned_fields.ts"
 import type { Collection } from "../../domain/records/collection.ts"
 import type { InvalidPage, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
-import type { Stored } from "../../domain/records/record_repository.ts"
+import { type Fields, fieldsOf, type RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
+import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
-import { makeRecordChanges, type RecordChanges } from "./record_changes.ts"
-import type { RecordStore } from "./record_store.ts"
+import { type ChangingStore, makeRecordChanges, type RecordChanges } from "./record_changes.ts"
+
+/** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
+export interface RecordStore<F extends object> extends ChangingStore<F> {
+  /**
+   * Makes what the collection declares, such as indexes. Every other method does so before its first use; a service does it
+   * when it starts, so that a store that cannot is found out then.
+   */
+  readonly prepare: Effect.Effect<void, StoreUnavailable>
+  /** Records in ascending id order. */
+  readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
+  /** @param fields already judged by the collection */
+  readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
+  /** Exact number of records. */
+  readonly count: () => Effect.Effect<number, StoreUnavailable>
+}
 
 /** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
 export interface Listed<F extends object> {
@@ -29,6 +45,57 @@ export interface RecordService<F extends object> extends RecordChanges<F> {
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
+}
+
+/** Now, as a record notes it. */
+const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
+
+/**
+ * Binds a repository to one collection.
+ *
+ * The repository knows no record types. That its records have the collection's fields holds because everything stored
+ * under the collection's name passed the collection's judgement.
+ */
+export const makeRecordStore = <F extends object>(
+  collection: Collection<F>,
+  repository: RecordRepository["Service"],
+): RecordStore<F> => {
+  const { name, timestamps } = collection
+  let prepared = false
+  const prepare = Effect.tap(
+    Effect.suspend(() => repository.prepare(storedShapeOf(collection))),
+    Effect.sync(() => {
+      prepared = true
+    }),
+  )
+  const first = <A, E>(call: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+    prepared ? call() : Effect.andThen(prepare, Effect.suspend(call))
+  const stamp = (fields: F, before?: Fields): Effect.Effect<Fields> =>
+    timestamps ? Effect.map(now, (time) => stamped(fields, time, before)) : Effect.succeed(fields as Fields)
+  return {
+    prepare,
+    list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
+    get: (id) => first(() => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>),
+    create: (fields) =>
+      first(
+        () =>
+          Effect.flatMapEager(stamp(fields), (all) => repository.create(name, all)) as ReturnType<
+            RecordStore<F>["create"]
+          >,
+      ),
+    replace: (before, fields) => {
+      const expected = fieldsOf(before)
+      return first(
+        () =>
+          Effect.flatMapEager(stamp(fields, expected), (all) =>
+            repository.replace(name, before.id, expected, all),
+          ) as ReturnType<RecordStore<F>["replace"]>,
+      )
+    },
+    remove: (id, before) =>
+      first(() => repository.remove(name, id, before && fieldsOf(before)) as ReturnType<RecordStore<F>["remove"]>),
+    count: () => first(() => repository.count(name)),
+  }
 }
 
 /** The use cases of one collection over its store (seed 4.1). */

@@ -14,12 +14,14 @@ export const assignedFields = (definition: unknown): ReadonlyArray<string> =>
 /** Said of such a member where it is submitted. */
 export const ASSIGNED = "is assigned by the server"
 
-/** The fields of a record that is created now, an RFC 3339 text in UTC. */
-export const stampCreated = (fields: object, now: string): Fields => ({ ...fields, createdAt: now, updatedAt: now })
-
-/** The fields of a record that is changed now. One that was created before its collection had timestamps gets no `createdAt`. */
-export const stampUpdated = (before: Fields, fields: object, now: string): Fields => ({
-  ...fields,
-  ...("createdAt" in before ? { createdAt: before["createdAt"] } : {}),
-  updatedAt: now,
-})
+/**
+ * The fields of a record with the times of its creation and of this change. One that was created before its collection had
+ * timestamps gets no `createdAt`.
+ *
+ * @param now an RFC 3339 text in UTC
+ * @param before its fields so far; none when it is created now
+ */
+export const stamped = (fields: object, now: string, before?: Fields): Fields => {
+  const createdAt = before === undefined ? now : before["createdAt"]
+  return { ...fields, ...(createdAt === undefined ? {} : { createdAt }), updatedAt: now }
+}

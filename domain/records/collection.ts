@@ -24,6 +24,8 @@ export type Operation = "list" | "get" | "create" | "delete" | Update
 export interface CollectionOptions {
   /** Realm roles per operation: any one of them is enough. An operation not named needs a token only. */
   readonly roles?: { readonly [operation in Operation]?: ReadonlyArray<string> }
+  /** Fields, or lists of fields, by which the store is to find and sort records without reading all of them. */
+  readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
   /** Ways to change a record: `replace` is PUT, `patch` is PATCH. None when omitted. */
   readonly updates?: ReadonlyArray<Update>
   /** True when nobody may replace, patch or delete a record without saying, by `If-Match`, which state of it he means. */
@@ -153,7 +155,7 @@ export const defineCollection = <S extends TObject>(
   definition: CollectionDefinition<S>,
   judge: PatternJudge = refuseEveryPattern,
 ): Collection<Static<S>> => {
-  const { name, roles = {}, updates = [], requireMatch = false, timestamps = false } = definition
+  const { name, roles = {}, indexes = [], updates = [], requireMatch = false, timestamps = false } = definition
   const issues = collectionMistakes(definition, judge)
   if (issues.length > 0) throw new InvalidCollectionSetup({ collection: String(name), issues })
   const plain = withoutReferences(definition.fields, [])
@@ -174,5 +176,5 @@ export const defineCollection = <S extends TObject>(
     for (const key of texts) if (isBlank(record[key])) broken.push({ pointer: `/${key}`, message: "must not be blank" })
     return broken.length > 0 ? invalid(broken) : Effect.succeed(record as Static<S>)
   }
-  return { name, fields, roles, updates, requireMatch, timestamps, check }
+  return { name, fields, roles, indexes, updates, requireMatch, timestamps, check }
 }

@@ -1,3 +1,4 @@
+import type { TObject } from "typebox"
 import { Check, Errors } from "typebox/schema"
 import { type Issue, memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
@@ -6,8 +7,15 @@ import { isBlank, isRequiredText } from "./blank_text.ts"
 import { TEXT_LENGTH_MAX } from "./bounded_schema.ts"
 import { cleanJson, DEPTH_MAX, isReservedKey } from "./json_hygiene.ts"
 import type { PatternJudge } from "./pattern_judge.ts"
+import { queryFieldsOf } from "./query_field.ts"
 import { DEFINITION_SCHEMA, IN_PLACE, partsOf } from "./schema_keywords.ts"
 import { withoutReferences } from "./schema_references.ts"
+import { indexNames } from "./stored_shape.ts"
+
+/** Of the lists among the allowed values only the rule is said: there is one for each type. */
+const choices = (allowed: ReadonlyArray<unknown>): string =>
+  allowed.filter((each) => typeof each === "string").join(", ") +
+  (allowed.some(Array.isArray) ? ", or a list of one of them and 'null'" : "")
 
 /** What breaks the form of a definition, keyword by keyword. Nothing is compiled: each definition is judged once. */
 const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
@@ -21,15 +29,10 @@ const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
             return [{ pointer: at, message: at.startsWith("/fields") ? "is not a supported keyword" : "is not known" }]
           case "additionalProperties":
             return []
-          // What is wrong with the form of a type is reported by itself.
-          case "if":
-            return []
-          case "contains":
-            return [{ pointer: at, message: "must hold one type and 'null'" }]
           case "required":
             return error.params.requiredProperties.map((name) => ({ pointer: `${at}/${name}`, message: "is required" }))
           case "enum":
-            return [{ pointer: at, message: `must be one of ${error.params.allowedValues.join(", ")}` }]
+            return [{ pointer: at, message: `must be one of ${choices(error.params.allowedValues)}` }]
           default:
             return [{ pointer: at, message: error.message }]
         }
@@ -114,6 +117,23 @@ const optionIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
   ]
 }
 
+/** Indexes that no store could make, or that a store has anyway. */
+const indexIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
+  const known = queryFieldsOf(definition["fields"] as TObject)
+  const declared = ((definition["indexes"] ?? []) as ReadonlyArray<string | ReadonlyArray<string>>).map(indexNames)
+  const issueOf = (names: ReadonlyArray<string>, at: number): string | undefined => {
+    const unknown = names.find((name) => !known.has(name))
+    if (unknown !== undefined) return `names '${unknown}', which is no field of texts, numbers or flags alone`
+    if (names.includes("id")) return "names 'id', which every index ends with"
+    const same = declared.findIndex((each) => each.join() === names.join())
+    return same < at ? "is declared twice" : undefined
+  }
+  return declared.flatMap((names, at) => {
+    const message = issueOf(names, at)
+    return message === undefined ? [] : [{ pointer: `/indexes/${at}`, message }]
+  })
+}
+
 /** Defaults that a create would be refused for. */
 const defaultIssues = (schema: unknown, pointer: string): ReadonlyArray<Issue> => {
   if (!isObject(schema)) return []
@@ -150,7 +170,7 @@ export const collectionMistakes = (definition: unknown, judge: PatternJudge): Re
     const fields = withoutReferences(plain["fields"] as JsonObject, references)
     if (references.length > 0) return references
     const rules = [...optionIssues(plain), ...schemaIssues(fields, "/fields", NONE, judgeOnce)]
-    return rules.length > 0 ? rules : defaultIssues(fields, "/fields")
+    return rules.length > 0 ? rules : [...indexIssues({ ...plain, fields }), ...defaultIssues(fields, "/fields")]
   } catch (failure) {
     if (failure instanceof RangeError) return [{ pointer: "/fields", message: "is nested too deeply" }]
     if (failure instanceof TypeError) return [{ pointer: "/fields", message: "is not JSON" }]

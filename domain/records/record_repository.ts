@@ -2,6 +2,7 @@ import { Context, type Effect, Result } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import { RecordChanged, RecordNotFound } from "./errors.ts"
 import type { Page } from "./page.ts"
+import type { StoredShape } from "./stored_shape.ts"
 
 /** The fields of a record, checked by its collection; never contains `id`. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -40,6 +41,11 @@ export const expectRecord = (
 export class RecordRepository extends Context.Service<
   RecordRepository,
   {
+    /**
+     * Makes what the collection declares, and takes away what an earlier version of it declared. Whoever serves a collection
+     * calls it once before anything else; to call it again changes nothing.
+     */
+    readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
     /** Records in ascending id order; `page.limit` 0 gives none. */
     readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */

@@ -1,5 +1,6 @@
 import { memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
+import { INDEX_FIELDS_MAX, INDEXES_MAX } from "./stored_shape.ts"
 
 /** Most members of one list or object inside a schema. The validator's code nests once per member: 8,000 overflow its stack. */
 const MEMBERS_MAX = 1_000
@@ -58,14 +59,18 @@ const APPLICATORS = {
   else: schema,
 }
 
-const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"] as const
+const TYPES = ["object", "array", "string", "number", "integer", "boolean"]
 
 /** One type, or one that may also be `null`. */
 const type = {
-  if: { type: "array" },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  then: { items: { enum: TYPES }, minItems: 2, maxItems: 2, uniqueItems: true, contains: { const: "null" } },
-  else: { enum: TYPES },
+  enum: [
+    ...TYPES,
+    "null",
+    ...TYPES.flatMap((each) => [
+      [each, "null"],
+      ["null", each],
+    ]),
+  ],
 }
 
 /** Keywords whose schemas judge the same value as the schema around them. */
@@ -132,6 +137,17 @@ export const DEFINITION_SCHEMA = {
     updates: { type: "array", items: { enum: ["replace", "patch"] }, uniqueItems: true },
     requireMatch: flag,
     timestamps: flag,
+    indexes: {
+      type: "array",
+      items: {
+        type: ["string", "array"],
+        items: { type: "string" },
+        minItems: 1,
+        maxItems: INDEX_FIELDS_MAX,
+        uniqueItems: true,
+      },
+      maxItems: INDEXES_MAX,
+    },
   },
   additionalProperties: false,
 }

@@ -16,6 +16,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
   Layer.succeed(
     RecordRepository,
     RecordRepository.of({
+      prepare: () => Effect.void,
       list: () => call,
       get: () => call,
       create: () => call,

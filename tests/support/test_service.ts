@@ -50,6 +50,7 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
     remove: through(repository.remove),
     count: through(repository.count),
     ready: repository.ready,
+    prepare: repository.prepare,
   }
 }
 

@@ -1,6 +1,6 @@
 import { Effect, Exit } from "effect"
 import type { TObject, TSchema } from "typebox"
-import { assignedFields, stampCreated } from "../../../domain/records/assigned_fields.ts"
+import { assignedFields, stamped } from "../../../domain/records/assigned_fields.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
@@ -76,7 +76,7 @@ const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
   )
   const checked = Effect.runSyncExit(check(sent))
   if (!Exit.isSuccess(checked)) return undefined
-  const record = timestamps ? stampCreated(checked.value, EXAMPLE_TIME) : checked.value
+  const record = timestamps ? stamped(checked.value, EXAMPLE_TIME) : checked.value
   return { sent, record: { id: EXAMPLE_ID, ...record } }
 }
 

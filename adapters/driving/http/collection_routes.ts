@@ -1,7 +1,11 @@
 import { Effect } from "effect"
 import { Elysia } from "elysia"
-import { makeRecordService, type RecordService } from "../../../application/records/record_service.ts"
-import { makeRecordStore, type RecordStore } from "../../../application/records/record_store.ts"
+import {
+  makeRecordService,
+  makeRecordStore,
+  type RecordService,
+  type RecordStore,
+} from "../../../application/records/record_service.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { RecordRepository } from "../../../domain/records/record_repository.ts"

@@ -26,6 +26,7 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     replace: unused,
     remove: unused,
     count: unused,
+    prepare: unused,
     ready: Effect.void,
   })
   return {
