@@ -78,7 +78,9 @@ const makeHandler = <F extends object>(
         },
         (record) => {
           const answer = recordAnswer(record)
-          return isKnown(request.headers, answer.headers.etag) ? { ...answer, status: 304, body: "" } : answer
+          if (!isKnown(request.headers, answer.headers.etag)) return answer
+          // Of a HEAD only the length of the body is sent; it must be that of the 200 (RFC 9110 section 8.6).
+          return { ...answer, status: 304, body: request.method === "HEAD" ? answer.body : "" }
         },
       ),
     create: async ({ request, set, route, path }) =>
