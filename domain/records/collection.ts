@@ -43,10 +43,11 @@ export interface CollectionDefinition<S extends TObject> extends CollectionOptio
 }
 
 /** What is known of a record type without its TypeScript type. */
-export interface CollectionShape extends Required<CollectionOptions> {
+export interface CollectionShape extends CollectionOptions {
   readonly name: string
   /** Schema of what a client may submit. */
   readonly fields: TObject
+  readonly roles: NonNullable<CollectionOptions["roles"]>
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */

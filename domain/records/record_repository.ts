@@ -1,7 +1,7 @@
 import { Context, type Effect, Result } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import { RecordChanged, RecordNotFound } from "./errors.ts"
-import type { Page } from "./page.ts"
+import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
 /** The fields of a record, checked by its collection; never contains `id`. */
@@ -46,8 +46,8 @@ export class RecordRepository extends Context.Service<
      * calls it once before anything else; to call it again changes nothing.
      */
     readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
-    /** Records in ascending id order; `page.limit` 0 gives none. */
-    readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
+    /** The records of a query that the collection judged, in its order; `limit` 0 gives none. */
+    readonly list: (collection: string, query: Query) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
@@ -77,8 +77,8 @@ export class RecordRepository extends Context.Service<
       id: number,
       expected?: Fields,
     ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | StoreUnavailable>
-    /** Exact number of records. */
-    readonly count: (collection: string) => Effect.Effect<number, StoreUnavailable>
+    /** Exact number of records for which all conditions hold; of all records without any. */
+    readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
     /** Succeeds when a create would succeed now: each time it is run, it writes something small that no collection shows. */
     readonly ready: Effect.Effect<void, StoreUnavailable>
   }

@@ -12,7 +12,7 @@ import { SCHEDULER_SCHEMAS } from "../../adapters/driving/http/scheduler_docs.ts
 import { schedulerRoutes } from "../../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../../application/scheduler/restarts.ts"
 import { makeArea } from "../../bootstrap/area.ts"
-import { demoRoutes } from "../../bootstrap/serve_command.ts"
+import { demoRoutes } from "../../bootstrap/demo_command.ts"
 import { isObject } from "../../domain/json_object.ts"
 import { defineCollection } from "../../domain/records/collection.ts"
 import { products } from "../../domain/records/products.ts"
@@ -249,7 +249,7 @@ describe("the OpenAPI document", () => {
     for (const method of ["post", "put"]) {
       const { requestBody } = document.paths[`/api/charts${method === "put" ? "/{id}" : ""}`]?.[method] ?? {}
       const { properties = {} } = requestBody?.content?.["application/json"]?.schema ?? {}
-      expect(Object.keys(properties)).toEqual(["title", "scale", "note", "measures"])
+      expect(Object.keys(properties as object)).toEqual(["title", "scale", "note", "measures"])
     }
   })
 

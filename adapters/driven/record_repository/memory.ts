@@ -2,6 +2,7 @@ import { Effect, Layer, Result } from "effect"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
+import { countUpTo, listed, matches } from "./memory_query.ts"
 
 interface Collection {
   lastId: number
@@ -9,15 +10,10 @@ interface Collection {
   readonly records: Array<Stored>
 }
 
-/** Where the record with this id is, by halving; -1 when there is none. */
+/** Where the record with this id is; -1 when there is none. */
 const positionOf = (records: ReadonlyArray<Stored>, id: number): number => {
-  let [low, high] = [0, records.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((records[middle]?.id ?? 0) < id) low = middle + 1
-    else high = middle
-  }
-  return records[low]?.id === id ? low : -1
+  const position = countUpTo(records, id) - 1
+  return records[position]?.id === id ? position : -1
 }
 
 /** Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it. */
@@ -26,7 +22,7 @@ const makeRecord = (id: number, fields: Fields): Stored => freezeDeep({ id, ...J
 /**
  * Records in this process's memory: gone when it ends. For tests, and for `STORE=memory`.
  *
- * A list costs the same wherever it starts.
+ * A list by id costs the same wherever it starts. One with conditions, or in another order, looks at every record.
  */
 export const layer = Layer.sync(RecordRepository, () => {
   const collections = new Map<string, Collection>()
@@ -55,7 +51,7 @@ export const layer = Layer.sync(RecordRepository, () => {
   return RecordRepository.of({
     // Every list looks at the records one by one, so an index is of no use here.
     prepare: () => Effect.void,
-    list: (name, { start, limit }) => Effect.succeed(collectionOf(name).records.slice(start, start + limit)),
+    list: (name, query) => Effect.sync(() => listed(collectionOf(name).records, query)),
     get: (name, id) => {
       const { records } = collectionOf(name)
       return found(name, records[positionOf(records, id)])
@@ -78,7 +74,8 @@ export const layer = Layer.sync(RecordRepository, () => {
         records.splice(position, 1)
         return record
       }),
-    count: (name) => Effect.succeed(collectionOf(name).records.length),
+    count: (name, where = []) =>
+      Effect.sync(() => collectionOf(name).records.filter((record) => matches(record, where)).length),
     ready: Effect.void,
   })
 })

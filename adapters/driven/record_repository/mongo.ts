@@ -1,10 +1,13 @@
 import { Effect, Layer } from "effect"
+import type { Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
+import type { Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 import { makeChanges } from "./mongo_changes.ts"
 import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
 import { prepareIndexes } from "./mongo_indexes.ts"
+import { filterOf, listOf } from "./mongo_query.ts"
 import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
 
 /** What is known of the server and of who writes to it. */
@@ -17,6 +20,20 @@ export interface MongoRecordOptions {
 }
 
 const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
+
+/** The records of a query, range by range until the page is full. */
+const list = async (db: Db, collection: string, query: Query): Promise<ReadonlyArray<Stored>> => {
+  const { filters, sort } = listOf(query)
+  const records: Array<Stored> = []
+  for (const filter of filters) {
+    const limit = query.limit - records.length
+    // To MongoDB a limit of 0 means "no limit".
+    if (limit === 0) break
+    const cursor = recordsOf(db, collection).find(filter, { sort, skip: query.start, limit })
+    records.push(...(await cursor.toArray()).map(toStored))
+  }
+  return records
+}
 
 const found = (collection: string) => (document: RecordDocument | null) =>
   document === null ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(toStored(document))
@@ -45,14 +62,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
 
       return RecordRepository.of({
         prepare: (shape) => run((db) => prepareIndexes(db, shape)),
-        list: (collection, { start, limit }) =>
-          // To MongoDB a limit of 0 means "no limit".
-          limit === 0
-            ? Effect.succeed([])
-            : run(async (db) => {
-                const cursor = recordsOf(db, collection).find({}, { sort: { _id: 1 }, skip: start, limit })
-                return (await cursor.toArray()).map(toStored)
-              }),
+        list: (collection, query) => run((db) => list(db, collection, query)),
         get: (collection, id) =>
           Effect.flatMap(
             run((db) => recordsOf(db, collection).findOne({ _id: id })),
@@ -63,7 +73,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
         replace: (collection, id, expected, fields) =>
           Effect.map(changes.replace(collection, id, expected, JSON.parse(JSON.stringify(fields))), toStored),
         remove: (collection, id, expected) => Effect.map(changes.remove(collection, id, expected), toStored),
-        count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),
+        count: (collection, where = []) => run((db) => recordsOf(db, collection).countDocuments(filterOf(where))),
         ready: run(tryWrite),
       })
     }),

@@ -1,9 +1,12 @@
+import type { DatabaseSync } from "node:sqlite"
 import { Effect, Layer, Result } from "effect"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
+import { type Condition, isPlainPage, type Query } from "../../../domain/records/query.ts"
 import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
+import { countSql, listSql } from "./sqlite_query.ts"
 
 /**
  * Ids that share one row of `record_blocks`. A list passes over one row for each block before its page, and over at most
@@ -97,6 +100,17 @@ export const layer = Layer.effect(
       return []
     }
 
+    /** The records of a query that is not a plain page, range by range until the page is full. */
+    const query = (db: DatabaseSync, collection: string, wanted: Query): ReadonlyArray<Stored> => {
+      const records: Array<Stored> = []
+      for (const { text, values } of listSql(collection, wanted)) {
+        if (records.length === wanted.limit) break
+        const rows = db.prepare(text).all(...values, wanted.limit - records.length, wanted.start)
+        records.push(...rows.map((row) => decodeRecord(row["id"] as number, row["body"] as string)))
+      }
+      return records
+    }
+
     const create = (collection: string, body: string): Stored => {
       const id = sql.mint.get(collection)?.["last_id"] as number
       sql.insert.run(collection, id, body)
@@ -115,11 +129,16 @@ export const layer = Layer.effect(
         Effect.fromResult,
       )
 
-    const count = (collection: string): number => (sql.count.get(collection)?.["records"] as number | undefined) ?? 0
+    const count = (db: DatabaseSync, collection: string, where: ReadonlyArray<Condition>): number => {
+      const { text, values } = countSql(collection, where)
+      const counted = where.length === 0 ? sql.count.get(collection) : db.prepare(text).get(...values)
+      return (counted?.["records"] as number | undefined) ?? 0
+    }
 
     return RecordRepository.of({
       prepare: (shape) => database.write((db) => prepareIndexes(db, shape)),
-      list: (collection, page) => database.read(() => list(collection, page)),
+      list: (collection, wanted) =>
+        database.read((db) => (isPlainPage(wanted) ? list(collection, wanted) : query(db, collection, wanted))),
       get: (collection, id) =>
         Effect.flatMapEager(
           database.read(() => get(collection, id)),
@@ -141,7 +160,7 @@ export const layer = Layer.effect(
           remove(collection, id)
           return record
         }),
-      count: (collection) => database.read(() => count(collection)),
+      count: (collection, where = []) => database.read((db) => count(db, collection, where)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
       ready: database.write(() => remove(PROBE, create(PROBE, "{}").id)),
     })

@@ -117,7 +117,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ...rest,
     responses: { ...successes, ...refusalDocs([...errors, ...guardRefusals(roles[kind]), STORE_AWAY]) },
   })
-  const deletion = changeCondition(name, collection.requireMatch)
+  const deletion = changeCondition(name, collection.requireMatch === true)
   const link = (operationId: string) => ({ operationId, parameters: { id: "$response.body#/data/id" } })
   return {
     list: operation(
@@ -154,14 +154,14 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     get: operation(
       "get",
-      `Get one of ${name}`,
+      "Get a record by its id",
       { parameters: [idParameter, IF_NONE_MATCH] },
       { 200: okDoc("The record", record, example?.record, { headers: ETAG_HEADER }), 304: NOT_MODIFIED },
       [notFound],
     ),
     create: operation(
       "create",
-      `Create one of ${name}`,
+      "Create a record",
       jsonBody(submitted(fields), example?.sent),
       {
         201: okDoc("The record with its id", record, example?.record, {
@@ -176,7 +176,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     delete: operation(
       "delete",
-      `Delete one of ${name}`,
+      "Delete a record by its id",
       { parameters: [idParameter, ...deletion.parameters] },
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound, ...deletion.refusals],

@@ -122,8 +122,9 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
-  const replaces = collection.updates.includes("replace")
-  const patches = collection.updates.includes("patch")
+  const { updates = [] } = collection
+  const replaces = updates.includes("replace")
+  const patches = updates.includes("patch")
   if (replaces) routes.put("/:id", handler.replace, hooks("replace"))
   if (patches) routes.patch("/:id", handler.patch, hooks("patch"))
   return routes

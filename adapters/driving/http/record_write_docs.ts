@@ -98,7 +98,7 @@ const patchSchema = (schema: object): object => {
 /** OpenAPI operations that change a record as a whole or in part, from the same schema that judges its records. */
 export const changeDocs = (parts: Parts): Readonly<Record<"replace" | "patch", object>> => {
   const { collection, operation, idParameter, notFound, record, submitted, example } = parts
-  const { name, requireMatch } = collection
+  const { name, requireMatch = false } = collection
   const { parameters, refusals } = changeCondition(name, requireMatch)
   const changed = { 200: okDoc("The record as it is now", record, example?.record, { headers: ETAG_HEADER }) }
   const assigned = new InvalidRecord({

@@ -24,7 +24,7 @@ export interface WriteHandlers {
 
 /** Makes the handlers that change one record of a collection. */
 export const makeWriteHandlers = <F extends object>(
-  { name, requireMatch }: Collection<F>,
+  { name, requireMatch = false }: Collection<F>,
   service: RecordService<F>,
   { respond }: Responder,
 ): WriteHandlers => {

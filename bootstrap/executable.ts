@@ -1,0 +1,32 @@
+// The entry of the single executable: the whole product in one file. It is also each part of the stack that it starts, and
+// the plugin server in the gateway's containers.
+import { basename } from "node:path"
+import { PART_WORD } from "../stack/program.ts"
+import type { Service } from "../stack/state.ts"
+
+const PARTS: Readonly<Record<Service, () => Promise<unknown>>> = {
+  upstream: () => import("../stack/upstream/upstream_main.ts"),
+  idp: () => import("../stack/idp/idp_main.ts"),
+  gateway: () => import("../stack/gateway/gateway_main.ts"),
+}
+
+const isPart = (name: string): name is Service => name in PARTS
+
+/** What a user's collection module may import, although nothing is installed beside the executable. */
+const LIBRARY: Readonly<Record<string, () => Promise<object>>> = {
+  portolan: () => import("./records.ts"),
+  typebox: () => import("typebox"),
+}
+
+Bun.plugin({
+  name: "the library inside the executable",
+  setup: (build) => {
+    for (const [name, load] of Object.entries(LIBRARY))
+      build.module(name, async () => ({ loader: "object", exports: { ...(await load()) } }))
+  },
+})
+
+const [word, part = ""] = process.argv.slice(2)
+if (basename(process.execPath) === "gate") await import("../stack/plugin/gate_main.ts")
+else if (word === PART_WORD && isPart(part)) await PARTS[part]()
+else await import("./main.ts")
