@@ -1,15 +1,26 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import { stamped } from "../../domain/records/assigned_fields.ts"
+import { checkBatch } from "../../domain/records/batch.ts"
+import type { ChangeFeed, Position } from "../../domain/records/change.ts"
 import type { Collection } from "../../domain/records/collection.ts"
-import type { InvalidPage, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
+import type { CreateKey } from "../../domain/records/create_key.ts"
+import type {
+  ChangesUnsupported,
+  InvalidPage,
+  InvalidRecord,
+  KeyInUse,
+  KeyReused,
+  PositionGone,
+  RecordNotFound,
+} from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
 import { type Fields, fieldsOf, type RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
-import { type ChangingStore, makeRecordChanges, type RecordChanges } from "./record_changes.ts"
+import { makeRecordUpdates, type RecordUpdates, type UpdatedStore } from "./record_updates.ts"
 
 /** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
-export interface RecordStore<F extends object> extends ChangingStore<F> {
+export interface RecordStore<F extends object> extends UpdatedStore<F> {
   /**
    * Makes what the collection declares, such as indexes. Every other method does so before its first use; a service does it
    * when it starts, so that a store that cannot is found out then.
@@ -19,8 +30,23 @@ export interface RecordStore<F extends object> extends ChangingStore<F> {
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   /** @param fields already judged by the collection */
   readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
+  /**
+   * Creates all or none.
+   *
+   * @param records already judged by the collection; 1 to 1000
+   * @param key of a call that may be repeated
+   * @returns the records in their order, as the first call with the key made them
+   */
+  readonly createAll: (
+    records: ReadonlyArray<F>,
+    key?: CreateKey,
+  ) => Effect.Effect<ReadonlyArray<Stored<F>>, KeyReused | KeyInUse | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /** Follows the collection's changes until the scope ends, after a position or from now on. */
+  readonly changes: (
+    after?: Position,
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
 
 /** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
@@ -29,12 +55,15 @@ export interface Listed<F extends object> {
   readonly page: Page
 }
 
+/** What a create with a key can fail with. */
+export type CreateOnceError = InvalidRecord | KeyReused | KeyInUse | StoreUnavailable
+
 /**
  * The use cases of one collection: what every face of the service calls.
  *
  * As with the repository, a use case may be complete when the call returns: to ask again, call again.
  */
-export interface RecordService<F extends object> extends RecordChanges<F> {
+export interface RecordService<F extends object> extends RecordUpdates<F> {
   /** @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1 */
   readonly list: (wanted: {
     readonly start?: number
@@ -43,12 +72,32 @@ export interface RecordService<F extends object> extends RecordChanges<F> {
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
+  /**
+   * Creates once, however often it is called with this key and this input: every call gives what the first one gave.
+   *
+   * @param input untrusted
+   */
+  readonly createOnce: (input: unknown, key: CreateKey) => Effect.Effect<Stored<F>, CreateOnceError>
+  /**
+   * Creates all or none, and with a key once, as {@link RecordService.createOnce} does.
+   *
+   * @param input untrusted: an array of 1 to 1000 records
+   * @fails {InvalidRecord} with pointers that begin with a record's place in the array
+   */
+  readonly createAll: (input: unknown, key?: CreateKey) => Effect.Effect<ReadonlyArray<Stored<F>>, CreateOnceError>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /**
+   * Follows the changes of a collection that was defined with `changes`, whoever makes them, until the scope ends.
+   *
+   * @param after a position that this collection gave; only what comes from now on when omitted
+   * @fails {PositionGone} when what came after the position is no longer kept
+   * @fails {ChangesUnsupported} when the store keeps no log of this collection's changes
+   */
+  readonly changes: (
+    after?: Position,
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
-
-/** Now, as a record notes it. */
-const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
 
 /**
  * Binds a repository to one collection.
@@ -68,10 +117,13 @@ export const makeRecordStore = <F extends object>(
       prepared = true
     }),
   )
-  const first = <A, E>(call: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+  const first = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
     prepared ? call() : Effect.andThen(prepare, Effect.suspend(call))
-  const stamp = (fields: F, before?: Fields): Effect.Effect<Fields> =>
-    timestamps ? Effect.map(now, (time) => stamped(fields, time, before)) : Effect.succeed(fields as Fields)
+  /** The time that a record notes, milliseconds since the epoch; nobody looks for it where none is noted. */
+  const timeOf = (key?: CreateKey): Effect.Effect<number> =>
+    timestamps && key === undefined ? Clock.currentTimeMillis : Effect.succeed(key?.atMs ?? 0)
+  const stamp = (fields: F, ms: number, before?: Fields): Fields =>
+    timestamps ? stamped(fields, new Date(ms).toISOString(), before) : (fields as Fields)
   return {
     prepare,
     list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
@@ -79,22 +131,37 @@ export const makeRecordStore = <F extends object>(
     create: (fields) =>
       first(
         () =>
-          Effect.flatMapEager(stamp(fields), (all) => repository.create(name, all)) as ReturnType<
+          Effect.flatMapEager(timeOf(), (ms) => repository.create(name, stamp(fields, ms))) as ReturnType<
             RecordStore<F>["create"]
           >,
+      ),
+    createAll: (records, key) =>
+      first(() =>
+        Effect.flatMapEager(timeOf(key), (ms) =>
+          Effect.mapEager(
+            repository.createAll(
+              name,
+              records.map((fields) => stamp(fields, ms)),
+              key,
+            ),
+            ({ firstId, firstAtMs = ms }) =>
+              records.map((fields, at) => ({ id: firstId + at, ...stamp(fields, firstAtMs) }) as Stored<F>),
+          ),
+        ),
       ),
     replace: (before, fields) => {
       const expected = fieldsOf(before)
       return first(
         () =>
-          Effect.flatMapEager(stamp(fields, expected), (all) =>
-            repository.replace(name, before.id, expected, all),
+          Effect.flatMapEager(timeOf(), (ms) =>
+            repository.replace(name, before.id, expected, stamp(fields, ms, expected)),
           ) as ReturnType<RecordStore<F>["replace"]>,
       )
     },
     remove: (id, before) =>
       first(() => repository.remove(name, id, before && fieldsOf(before)) as ReturnType<RecordStore<F>["remove"]>),
     count: () => first(() => repository.count(name)),
+    changes: (after) => first(() => repository.changes(name, after) as ReturnType<RecordStore<F>["changes"]>),
   }
 }
 
@@ -103,12 +170,19 @@ export const makeRecordService = <F extends object>(
   collection: Collection<F>,
   store: RecordStore<F>,
 ): RecordService<F> => ({
+  createOnce: (input, key) =>
+    Effect.flatMapEager(collection.check(input), (fields) =>
+      Effect.mapEager(store.createAll([fields], key), ([record]) => record as Stored<F>),
+    ),
+  createAll: (input, key) =>
+    Effect.flatMapEager(checkBatch(collection, input), (records) => store.createAll(records, key)),
   list: (wanted) =>
     Effect.flatMapEager(makePage(wanted), (page) =>
       Effect.mapEager(store.list(page), (records) => ({ records, page })),
     ),
   get: store.get,
   create: (input) => Effect.flatMapEager(collection.check(input), store.create),
-  ...makeRecordChanges(collection, store),
+  ...makeRecordUpdates(collection, store),
   count: store.count,
+  changes: store.changes,
 })

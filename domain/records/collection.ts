@@ -18,7 +18,7 @@ import { withoutReferences } from "./schema_references.ts"
 export type Update = "replace" | "patch"
 
 /** The four operations of a collection (seed 4.1), and those it may ask for. */
-export type Operation = "list" | "get" | "create" | "delete" | Update
+export type Operation = "list" | "get" | "create" | "delete" | "changes" | Update
 
 /** What a collection may ask for beside its fields. */
 export interface CollectionOptions {
@@ -32,6 +32,8 @@ export interface CollectionOptions {
   readonly requireMatch?: boolean
   /** True when the server notes in `createdAt` and `updatedAt` when a record was created and last changed. */
   readonly timestamps?: boolean
+  /** True to keep a log of the collection's changes, which clients may follow. Every write then costs more. */
+  readonly changes?: boolean
 }
 
 /** What an integrator writes to get a new record type. */
@@ -48,6 +50,7 @@ export interface CollectionShape extends CollectionOptions {
   /** Schema of what a client may submit. */
   readonly fields: TObject
   readonly roles: NonNullable<CollectionOptions["roles"]>
+  readonly changes: boolean
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */
@@ -59,6 +62,10 @@ export interface Collection<F extends object = Fields> extends CollectionShape {
    */
   readonly check: (input: unknown) => Effect.Effect<F, InvalidRecord>
 }
+
+/** Whoever follows the changes sees every record: where that is not said, it takes the roles that a list takes. */
+const followers = ({ list, changes = list }: CollectionShape["roles"]): CollectionShape["roles"] =>
+  changes === undefined ? {} : { changes }
 
 type Members = JsonObject
 
@@ -156,7 +163,15 @@ export const defineCollection = <S extends TObject>(
   definition: CollectionDefinition<S>,
   judge: PatternJudge = refuseEveryPattern,
 ): Collection<Static<S>> => {
-  const { name, roles = {}, indexes = [], updates = [], requireMatch = false, timestamps = false } = definition
+  const {
+    name,
+    roles = {},
+    indexes = [],
+    updates = [],
+    requireMatch = false,
+    timestamps = false,
+    changes = false,
+  } = definition
   const issues = collectionMistakes(definition, judge)
   if (issues.length > 0) throw new InvalidCollectionSetup({ collection: String(name), issues })
   const plain = withoutReferences(definition.fields, [])
@@ -177,5 +192,15 @@ export const defineCollection = <S extends TObject>(
     for (const key of texts) if (isBlank(record[key])) broken.push({ pointer: `/${key}`, message: "must not be blank" })
     return broken.length > 0 ? invalid(broken) : Effect.succeed(record as Static<S>)
   }
-  return { name, fields, roles, indexes, updates, requireMatch, timestamps, check }
+  return {
+    name,
+    fields,
+    roles: { ...roles, ...followers(roles) },
+    indexes,
+    updates,
+    requireMatch,
+    timestamps,
+    changes,
+    check,
+  }
 }

@@ -89,6 +89,41 @@ export class RecordChanged extends Data.TaggedError("RecordChanged")<{ readonly 
   }
 }
 
+/** The key of a create was used before, for something else. */
+export class KeyReused extends Data.TaggedError("KeyReused")<{ readonly collection: string }> {
+  readonly code = "KEY_REUSED"
+  override get message(): string {
+    return `The key was used before for another create in '${this.collection}'`
+  }
+}
+
+/** The create that this key was sent with before is still under way. */
+export class KeyInUse extends Data.TaggedError("KeyInUse")<{ readonly collection: string }> {
+  readonly code = "KEY_IN_USE"
+  override get message(): string {
+    return `A create with this key is still under way in '${this.collection}'`
+  }
+}
+
+/** The log of changes does not hold what came after this position: it was too long ago, or the position is of another log. */
+export class PositionGone extends Data.TaggedError("PositionGone")<{ readonly collection: string }> {
+  readonly code = "POSITION_GONE"
+  override get message(): string {
+    return `The changes of '${this.collection}' after this position are not kept`
+  }
+}
+
+/** The store keeps no log of changes for this collection. */
+export class ChangesUnsupported extends Data.TaggedError("ChangesUnsupported")<{
+  readonly collection: string
+  readonly reason: string
+}> {
+  readonly code = "CHANGES_UNSUPPORTED"
+  override get message(): string {
+    return `The changes of '${this.collection}' cannot be followed: ${this.reason}`
+  }
+}
+
 /** Everything the use cases of records can fail with. */
 export type RecordsError =
   | InvalidRecord
@@ -96,4 +131,8 @@ export type RecordsError =
   | InvalidQuery
   | RecordNotFound
   | RecordChanged
+  | KeyReused
+  | KeyInUse
+  | PositionGone
+  | ChangesUnsupported
   | StoreUnavailable

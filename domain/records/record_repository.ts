@@ -1,6 +1,15 @@
-import { Context, type Effect, Result } from "effect"
+import { Context, type Effect, Result, type Scope } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
-import { RecordChanged, RecordNotFound } from "./errors.ts"
+import type { ChangeFeed, Position } from "./change.ts"
+import type { Created, CreateKey } from "./create_key.ts"
+import {
+  type ChangesUnsupported,
+  type KeyInUse,
+  type KeyReused,
+  type PositionGone,
+  RecordChanged,
+  RecordNotFound,
+} from "./errors.ts"
 import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
@@ -53,6 +62,18 @@ export class RecordRepository extends Context.Service<
     /** Succeeds only once the record is durable by the adapter's own measure. */
     readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>
     /**
+     * Creates all of 1..1000 records or, when it fails, none: at once, or where the store cannot do that, shortly after.
+     *
+     * @param key of a call that may be repeated: what was made by an earlier call with the same one is not made again
+     * @fails {KeyReused} when the earlier call asked for something else
+     * @fails {KeyInUse} when the earlier call is still under way
+     */
+    readonly createAll: (
+      collection: string,
+      records: ReadonlyArray<Fields>,
+      key?: CreateKey,
+    ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
+    /**
      * Puts `fields` in the place of those of the record, if they still are what was read; as durable as a create.
      *
      * Of several concurrent calls that expect the same, one wins: the others find another record than they expect.
@@ -79,6 +100,18 @@ export class RecordRepository extends Context.Service<
     ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | StoreUnavailable>
     /** Exact number of records for which all conditions hold; of all records without any. */
     readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
+    /**
+     * Follows the changes of a collection, whoever makes them, until the scope ends. Only a collection that was prepared with
+     * `changes` has any.
+     *
+     * @param after a position that the collection gave; only what comes from now on when undefined
+     * @fails {PositionGone} when what came after the position is no longer kept, or the position is none of this log
+     * @fails {ChangesUnsupported} when the store keeps no log of this collection
+     */
+    readonly changes: (
+      collection: string,
+      after: Position | undefined,
+    ) => Effect.Effect<ChangeFeed<Stored>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
     /** Succeeds when a create would succeed now: each time it is run, it writes something small that no collection shows. */
     readonly ready: Effect.Effect<void, StoreUnavailable>
   }

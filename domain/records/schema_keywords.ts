@@ -131,7 +131,15 @@ export const DEFINITION_SCHEMA = {
     },
     roles: {
       type: "object",
-      properties: { list: roles, get: roles, create: roles, delete: roles, replace: roles, patch: roles },
+      properties: {
+        list: roles,
+        get: roles,
+        create: roles,
+        delete: roles,
+        replace: roles,
+        patch: roles,
+        changes: roles,
+      },
       additionalProperties: false,
     },
     updates: { type: "array", items: { enum: ["replace", "patch"] }, uniqueItems: true },
@@ -148,6 +156,7 @@ export const DEFINITION_SCHEMA = {
       },
       maxItems: INDEXES_MAX,
     },
+    changes: flag,
   },
   additionalProperties: false,
 }

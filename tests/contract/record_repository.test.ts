@@ -11,11 +11,11 @@ import { storeOf } from "../../bootstrap/store.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
 import { type RepositoryUnderTest, recordRepositoryContract } from "./record_repository.ts"
-import { recordChangesContract } from "./record_repository_changes.ts"
+import { recordUpdatesContract } from "./record_repository_updates.ts"
 
 const contract = (under: RepositoryUnderTest): void => {
   recordRepositoryContract(under)
-  recordChangesContract(under)
+  recordUpdatesContract(under)
 }
 
 contract({ name: "memory", layer: memory.layer, keeps: false })

@@ -21,9 +21,11 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       list: () => call,
       get: () => call,
       create: () => call,
+      createAll: () => call,
       replace: () => call,
       remove: () => call,
       count: () => call,
+      changes: () => call,
       ready: call,
     }),
   )

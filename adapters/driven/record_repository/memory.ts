@@ -1,13 +1,17 @@
 import { Effect, Layer, Result } from "effect"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
+import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/errors.ts"
 import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
+import { makeMemoryLog } from "./memory_change_log.ts"
+import { memoryKeys } from "./memory_keys.ts"
 import { countUpTo, listed, matches } from "./memory_query.ts"
 
 interface Collection {
   lastId: number
   /** In the order of creation, which is the order of ids. */
   readonly records: Array<Stored>
+  /** Of its changes, when it was prepared with one. */
+  log?: ReturnType<typeof makeMemoryLog>
 }
 
 /** Where the record with this id is; -1 when there is none. */
@@ -16,8 +20,8 @@ const positionOf = (records: ReadonlyArray<Stored>, id: number): number => {
   return records[position]?.id === id ? position : -1
 }
 
-/** Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it. */
-const makeRecord = (id: number, fields: Fields): Stored => freezeDeep({ id, ...JSON.parse(JSON.stringify(fields)) })
+/** Every reader gets the stored object, so it has no tie to the caller's fields, and nobody can write to it. */
+const copyOf = (fields: Fields): Fields => JSON.parse(JSON.stringify(fields))
 
 /**
  * Records in this process's memory: gone when it ends. For tests, and for `STORE=memory`.
@@ -26,10 +30,11 @@ const makeRecord = (id: number, fields: Fields): Stored => freezeDeep({ id, ...J
  */
 export const layer = Layer.sync(RecordRepository, () => {
   const collections = new Map<string, Collection>()
+  const keys = memoryKeys()
   const collectionOf = (name: string): Collection => {
     const known = collections.get(name)
     if (known !== undefined) return known
-    const collection = { lastId: 0, records: [] }
+    const collection: Collection = { lastId: 0, records: [] }
     collections.set(name, collection)
     return collection
   }
@@ -39,41 +44,64 @@ export const layer = Layer.sync(RecordRepository, () => {
     name: string,
     id: number,
     expected: Fields | undefined,
-    make: (records: Array<Stored>, position: number, record: Stored) => Stored,
+    make: (collection: Collection, position: number, record: Stored) => Stored,
   ) =>
     Effect.suspend(() => {
-      const { records } = collectionOf(name)
-      const position = positionOf(records, id)
-      const read = expectRecord(name, records[position], expected)
-      return Effect.fromResult(Result.map(read, (record) => make(records, position, record)))
+      const collection = collectionOf(name)
+      const position = positionOf(collection.records, id)
+      const read = expectRecord(name, collection.records[position], expected)
+      return Effect.fromResult(Result.map(read, (record) => make(collection, position, record)))
     })
+
+  const create = (name: string, copy: Fields): Stored => {
+    const collection = collectionOf(name)
+    const record: Stored = freezeDeep({ id: ++collection.lastId, ...copy })
+    collection.records.push(record)
+    collection.log?.add("create", record)
+    return record
+  }
 
   return RecordRepository.of({
     // Every list looks at the records one by one, so an index is of no use here.
-    prepare: () => Effect.void,
+    prepare: ({ name, changes }) =>
+      Effect.sync(() => {
+        const collection = collectionOf(name)
+        if (changes) collection.log ??= makeMemoryLog(name)
+        else delete collection.log
+      }),
     list: (name, query) => Effect.sync(() => listed(collectionOf(name).records, query)),
     get: (name, id) => {
       const { records } = collectionOf(name)
       return found(name, records[positionOf(records, id)])
     },
-    create: (name, fields) =>
-      Effect.sync(() => {
-        const collection = collectionOf(name)
-        const record = makeRecord(++collection.lastId, fields)
-        collection.records.push(record)
-        return record
+    create: (name, fields) => Effect.sync(() => create(name, copyOf(fields))),
+    createAll: (name, records, key) =>
+      Effect.suspend(() => {
+        const known = key === undefined ? undefined : keys.find(name, key)
+        if (known !== undefined) return known
+        // All are copied before the first is stored: a value that cannot be copied leaves none.
+        const copies = records.map(copyOf)
+        const firstId = collectionOf(name).lastId + 1
+        for (const copy of copies) create(name, copy)
+        if (key !== undefined) keys.remember(name, key, firstId)
+        return Effect.succeed({ firstId })
       }),
     replace: (name, id, expected, fields) =>
-      change(name, id, expected, (records, position) => {
-        const record = makeRecord(id, fields)
+      change(name, id, expected, ({ records, log }, position) => {
+        const record: Stored = freezeDeep({ id, ...copyOf(fields) })
         records[position] = record
+        log?.add("replace", record)
         return record
       }),
     remove: (name, id, expected) =>
-      change(name, id, expected, (records, position, record) => {
+      change(name, id, expected, ({ records, log }, position, record) => {
         records.splice(position, 1)
+        log?.add("delete", { id })
         return record
       }),
+    changes: (name, after) =>
+      collectionOf(name).log?.follow(after) ??
+      Effect.fail(new ChangesUnsupported({ collection: name, reason: "it was not prepared for that" })),
     count: (name, where = []) =>
       Effect.sync(() => collectionOf(name).records.filter((record) => matches(record, where)).length),
     ready: Effect.void,

@@ -4,11 +4,13 @@ import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
-import { makeChanges } from "./mongo_changes.ts"
-import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
+import { makeMongoChanges } from "./mongo_change_feed.ts"
+import { makeCreateAll } from "./mongo_create_all.ts"
+import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
 import { prepareIndexes } from "./mongo_indexes.ts"
 import { filterOf, listOf } from "./mongo_query.ts"
-import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
+import { countsAtomically, makeIds, tryWrite } from "./mongo_sequence.ts"
+import { makeUpdates } from "./mongo_updates.ts"
 
 /** What is known of the server and of who writes to it. */
 export interface MongoRecordOptions {
@@ -18,8 +20,6 @@ export interface MongoRecordOptions {
    */
   readonly singleWriter?: boolean
 }
-
-const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
 
 /** The records of a query, range by range until the page is full. */
 const list = async (db: Db, collection: string, query: Query): Promise<ReadonlyArray<Stored>> => {
@@ -57,8 +57,10 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const connection = yield* MongoConnection
       const { run, refuse } = connection
       if (!singleWriter && !(yield* run(countsAtomically))) return yield* refuse(NOT_ATOMIC)
-      const create = makeCreate(connection)
-      const changes = makeChanges(connection, singleWriter)
+      const ids = makeIds()
+      const create = makeCreate(connection, ids)
+      const { createAll, settled } = yield* makeCreateAll(connection, ids, singleWriter)
+      const updates = makeUpdates(connection, singleWriter)
 
       return RecordRepository.of({
         prepare: (shape) => run((db) => prepareIndexes(db, shape)),
@@ -70,10 +72,19 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
           ),
         // Only what JSON keeps is stored, as in every other store, and later writes to the caller's fields do not reach it.
         create: (collection, fields) => Effect.map(create(collection, JSON.parse(JSON.stringify(fields))), toStored),
+        createAll,
         replace: (collection, id, expected, fields) =>
-          Effect.map(changes.replace(collection, id, expected, JSON.parse(JSON.stringify(fields))), toStored),
-        remove: (collection, id, expected) => Effect.map(changes.remove(collection, id, expected), toStored),
+          Effect.map(
+            Effect.andThen(
+              settled(collection, id),
+              updates.replace(collection, id, expected, JSON.parse(JSON.stringify(fields))),
+            ),
+            toStored,
+          ),
+        remove: (collection, id, expected) =>
+          Effect.map(Effect.andThen(settled(collection, id), updates.remove(collection, id, expected)), toStored),
         count: (collection, where = []) => run((db) => recordsOf(db, collection).countDocuments(filterOf(where))),
+        changes: makeMongoChanges(connection),
         ready: run(tryWrite),
       })
     }),

@@ -10,11 +10,12 @@ import type { Collection, Operation } from "../../../domain/records/collection.t
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { RecordRepository } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
+import { makeCreateHandlers } from "./bulk.ts"
+import { type ChangesHandler, makeChangesHandler } from "./change_feed.ts"
 import { collectionDocs } from "./collection_docs.ts"
-import { entityTag } from "./entity_tag.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
-import { readJson } from "./json_body.ts"
+import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import { readId, recordAnswer, render } from "./record_answer.ts"
 import { isKnown } from "./record_condition.ts"
@@ -29,6 +30,9 @@ export interface CollectionHandler extends WriteHandlers {
   readonly list: Handler
   readonly get: ItemHandler
   readonly create: Handler
+  readonly import: Handler
+  /** Of a collection that was defined with `changes`. */
+  readonly changes: ChangesHandler
 }
 
 /** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
@@ -42,11 +46,13 @@ const makeHandler = <F extends object>(
   collection: Collection<F>,
   service: RecordService<F>,
   responder: Responder,
-): CollectionHandler => {
+  guard: Guard,
+): Omit<CollectionHandler, "changes"> => {
   const { respond } = responder
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
   return {
+    ...makeCreateHandlers(service, responder, guard),
     list: async ({ request, set, route, path }) =>
       respond(
         { request, set, route },
@@ -83,16 +89,6 @@ const makeHandler = <F extends object>(
           return { ...answer, status: 304, body: request.method === "HEAD" ? answer.body : "" }
         },
       ),
-    create: async ({ request, set, route, path }) =>
-      respond(
-        { request, set, route },
-        () => Effect.flatMap(readJson(request), service.create),
-        (record) => ({
-          status: 201,
-          headers: { location: `${path.replace(/\/$/, "")}/${record.id}`, etag: entityTag(record) },
-          body: render(record),
-        }),
-      ),
     ...makeWriteHandlers(collection, service, responder),
   }
 }
@@ -111,14 +107,17 @@ const HIDDEN = { parse: "none", detail: { hide: true } } as const
 
 const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, guard: Guard, responder: Responder) => {
   const docs = collectionDocs(collection)
-  const hooks = (operation: Operation) => {
+  const hooks = (operation: Operation, doc: keyof typeof docs = operation) => {
     const roles = collection.roles[operation]
-    const detail = { ...NO_PARSE, detail: docs[operation] }
+    const detail = { ...NO_PARSE, detail: docs[doc] }
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
   const refuse = (...allow: ReadonlyArray<string>) => refusing(responder, methodNotAllowed(allow.join(", ")))
   const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
+    .post("/import", handler.import, hooks("create", "import"))
+    .get("/import", refuse("POST"), HIDDEN)
+    .all("/import", refuse("POST"), HIDDEN)
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
@@ -127,10 +126,16 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
   const patches = updates.includes("patch")
   if (replaces) routes.put("/:id", handler.replace, hooks("replace"))
   if (patches) routes.patch("/:id", handler.patch, hooks("patch"))
-  return routes
+  routes
     .all("", refuse("GET", "HEAD", "POST"), HIDDEN)
     .all("/:id", refuse("GET", "HEAD", ...(replaces ? ["PUT"] : []), ...(patches ? ["PATCH"] : []), "DELETE"), HIDDEN)
+  return collection.changes
+    ? routes.get("/changes", handler.changes, hooks("changes")).all("/changes", refuse("GET, HEAD"), HIDDEN)
+    : routes
 }
+
+/** Feeds of one collection that may be open at a time, where nobody says how many. */
+const FEEDS_MAX = 256
 
 /**
  * Sets a collection up: the only call a new record type needs.
@@ -138,14 +143,24 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
  * @param parts.repository where its records live
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
+ * @param parts.feeds bounds the open feeds of changes, and ends them; without it {@link FEEDS_MAX} may be open
  * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
   collection: Collection<F>,
-  parts: { readonly repository: RecordRepository["Service"]; readonly guard: Guard; readonly responder: Responder },
+  parts: {
+    readonly repository: RecordRepository["Service"]
+    readonly guard: Guard
+    readonly responder: Responder
+    readonly feeds?: OpenFeeds
+  },
 ): CollectionSetup<F> => {
   const store = makeRecordStore(collection, parts.repository)
   const service = makeRecordService(collection, store)
-  const handler = makeHandler(collection, service, parts.responder)
-  return { store, service, handler, routes: makeRoutes(collection, handler, parts.guard, parts.responder) }
+  const { guard, responder, feeds = makeOpenFeeds(FEEDS_MAX) } = parts
+  const handler = {
+    ...makeHandler(collection, service, responder, guard),
+    changes: makeChangesHandler(service, { guard, responder, feeds }),
+  }
+  return { store, service, handler, routes: makeRoutes(collection, handler, guard, responder) }
 }

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { Meant } from "../../../application/records/record_changes.ts"
+import type { Meant } from "../../../application/records/record_updates.ts"
 import { entityTag, matchesStrongly, matchesWeakly, readTags, type TagList } from "./entity_tag.ts"
 import { HttpRefusal } from "./http_refusal.ts"
 

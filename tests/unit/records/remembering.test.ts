@@ -23,10 +23,12 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     },
     get: unused,
     create: unused,
+    createAll: unused,
     replace: unused,
     remove: unused,
     count: unused,
     prepare: unused,
+    changes: unused,
     ready: Effect.void,
   })
   return {

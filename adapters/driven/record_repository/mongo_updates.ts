@@ -20,7 +20,7 @@ const TURNS = 64
  * @param takingTurns true for a server that finds a record and writes it in two steps, so that two changes that expect the
  * same could both be applied. Those of one record then wait for each other; nobody else writes to such a database.
  */
-export const makeChanges = ({ run, withinDeadline }: MongoConnection["Service"], takingTurns: boolean) => {
+export const makeUpdates = ({ run, withinDeadline }: MongoConnection["Service"], takingTurns: boolean) => {
   const turns = Array.from({ length: TURNS }, () => Semaphore.makeUnsafe(1))
 
   /** @param write gives the record when it was found as expected */

@@ -10,7 +10,7 @@ import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 export type Meant<F extends object> = (record: Stored<F>) => boolean
 
 /** What of a collection's store a change needs. */
-export interface ChangingStore<F extends object> {
+export interface UpdatedStore<F extends object> {
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /**
    * Puts other fields in the place of those of a record.
@@ -40,7 +40,7 @@ type Changing<F extends object, E = never> = Effect.Effect<
  *
  * @fails {RecordChanged} when the record is not, or no longer, in the state that is meant
  */
-export interface RecordChanges<F extends object> {
+export interface RecordUpdates<F extends object> {
   /** @param input untrusted: the whole record without what the server assigns */
   readonly replace: (id: number, input: unknown, meant?: Meant<F>) => Changing<F, InvalidRecord>
   /** @param patch untrusted: a JSON Merge Patch (RFC 7396); what it makes of the record is judged as a create is */
@@ -56,10 +56,10 @@ export interface RecordChanges<F extends object> {
 const TRIES_MAX = 1000
 
 /** The changes of one collection over its store. */
-export const makeRecordChanges = <F extends object>(
+export const makeRecordUpdates = <F extends object>(
   collection: Collection<F>,
-  store: ChangingStore<F>,
-): RecordChanges<F> => {
+  store: UpdatedStore<F>,
+): RecordUpdates<F> => {
   const assigned = assignedFields(collection)
   const changed = Effect.fail(new RecordChanged({ collection: collection.name }))
 

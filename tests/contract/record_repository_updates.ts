@@ -43,7 +43,7 @@ const shared = (repository: Repository, name: string) => {
   return Effect.map(service.create({ by: "nobody", count: 0, turns: 0 }), ({ id }) => ({ service, id }))
 }
 
-export const recordChangesContract = ({ name, layer, keeps }: RepositoryUnderTest): void => {
+export const recordUpdatesContract = ({ name, layer, keeps }: RepositoryUnderTest): void => {
   const opened = <A>(program: (repository: Repository) => Effect.Effect<A, unknown>): Promise<A> =>
     Effect.runPromise(Effect.provide(Effect.flatMap(RecordRepository, program), layer))
 
