@@ -42,8 +42,8 @@ export interface AppParts {
   readonly open: ReadonlyArray<AnyElysia>
   /** True when the request that is being started is one too many; it is refused. */
   readonly isFull: () => boolean
-  /** Told of every answer. */
-  readonly report: (answered: AnsweredRequest) => void
+  /** Told of every answer, and what it answers. */
+  readonly report: (answered: AnsweredRequest, request: Request) => void
   /** Told of anything thrown. */
   readonly unexpected: (failure: unknown, requestId: string) => void
 }
@@ -85,14 +85,15 @@ const makeEdge = ({ isFull, report, unexpected }: Pick<AppParts, "isFull" | "rep
       return respondProblem(context, INTERNAL)
     })
     .onAfterResponse(({ request, set, route, responseValue, arrivedAtMs, refusedForLoad }) => {
-      report({
+      const answered: AnsweredRequest = {
         method: request.method,
         path: pathOf(request.url),
         route: refusedForLoad ? OVERLOADED_ROUTE : route || UNMATCHED,
         status: responseValue instanceof Response ? responseValue.status : Number(set.status),
         durationMs: performance.now() - arrivedAtMs,
         requestId: requestIdOf({ request, set }),
-      })
+      }
+      report(answered, request)
     })
 
 /**

@@ -2,7 +2,7 @@ import { absurd, Cause, type Context, Effect, Exit } from "effect"
 import { describe, type ServiceError } from "./problem.ts"
 import { INTERNAL, PROBLEM_TYPE, type Problem, problemBody } from "./problem_body.ts"
 import { type RequestContext, requestIdOf } from "./request_context.ts"
-import { inRequestSpan } from "./request_span.ts"
+import type { RequestSpans } from "./request_span.ts"
 
 /** Something that is there now, or will be. */
 type Eventually<A> = A | Promise<A>
@@ -51,9 +51,11 @@ const isComplete = <A, E, R>(program: Effect.Effect<A, E, R>): program is Exit.E
 
 /**
  * @param context the services the programs use, loggers among them
- * @param traced true when somebody collects spans: every program then runs in one
+ * @param spans those of the requests, when somebody collects them: every program then runs in one
  */
-export const makeResponder = <R>(context: Context.Context<R>, traced = false): Responder<R> => {
+export const makeResponder = <R>(context: Context.Context<R>, spans?: RequestSpans): Responder<R> => {
+  const within = <A, E, S>(request: RequestContext, program: Effect.Effect<A, E, S>) =>
+    spans === undefined ? program : spans.within(request, program)
   const fork = Effect.runForkWith(context)
 
   /** A remembered token and a row that was read at once are complete: they need no fiber. */
@@ -65,7 +67,8 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
 
   const refuse = (request: RequestContext, cause: Cause.Cause<ServiceError>): string => {
     const error = Cause.findErrorOption(cause)
-    const log = (entry: Effect.Effect<void>) => fork(Effect.annotateLogs(entry, "requestId", requestIdOf(request)))
+    const log = (entry: Effect.Effect<void>) =>
+      fork(within(request, Effect.annotateLogs(entry, "requestId", requestIdOf(request))))
     if (error._tag === "None") {
       log(Effect.logError("Unexpected failure", cause))
       return respondProblem(request, INTERNAL)
@@ -89,7 +92,7 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
 
   return {
     respond: (request, program, render) =>
-      settle(request, traced ? inRequestSpan(request, Effect.suspend(program)) : program(), (value) => {
+      settle(request, spans === undefined ? program() : within(request, Effect.suspend(program)), (value) => {
         const { status, headers, body } = render(value)
         const { set } = request
         set.status = status
@@ -98,7 +101,7 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
         requestIdOf(request)
         return body
       }),
-    decide: (request, program) => settle(request, program, () => undefined),
+    decide: (request, program) => settle(request, within(request, program), () => undefined),
   }
 }
 
