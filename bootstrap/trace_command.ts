@@ -8,6 +8,7 @@ import { readEnvironment } from "./config.ts"
 import { DEMO_JOB, demoSchedulerArea } from "./demo_areas.ts"
 import { makeDemoRealm } from "./demo_realm.ts"
 import { discreetTracer } from "./discreet_tracer.ts"
+import { listen } from "./listen.ts"
 import { makeLog } from "./log_output.ts"
 import { makeService } from "./service.ts"
 import { storeOf } from "./store.ts"
@@ -63,17 +64,23 @@ export const traceRestart = Effect.gen(function* () {
           telemetry: Layer.succeed(Tracer.Tracer, tracer),
           separateAdmin: false,
           maxInFlight: 1,
+          maxFeeds: 1,
         }),
       catch: (failure) => failure as StartError,
     }),
     (service) => Effect.promise(() => service.close()),
   )
   const { jobId, region } = DEMO_JOB
-  const request = new Request(`http://localhost/scheduler/jobs/${jobId}/restart?region=${region}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}` },
-  })
-  const { status } = yield* Effect.promise(async () => service.fetch(request))
+  const { url } = yield* Effect.acquireRelease(
+    Effect.sync(() => listen(service.fetch, { hostname: "127.0.0.1", port: 0 })),
+    (listener) => Effect.promise(() => listener.stop()),
+  )
+  const { status } = yield* Effect.promise(() =>
+    fetch(`${url}/scheduler/jobs/${jobId}/restart?region=${region}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+    }),
+  )
   if (status !== 202) return yield* new RestartRefused({ status })
   yield* Effect.timeout(Deferred.await(over), PATIENCE)
   const [first] = spans

@@ -117,7 +117,12 @@ export const metricsRoutes = (format: Effect.Effect<string>, responder: Responde
           summary: "Figures of requests, store, restarts, posts and process",
           security: guarded ? SECURITY : [],
           responses: {
-            200: plainDoc("Prometheus text format", "text/plain", { type: "string" }, "# TYPE http_requests_total counter\n"),
+            200: plainDoc(
+              "Prometheus text format",
+              "text/plain",
+              { type: "string" },
+              "# TYPE http_requests_total counter\n",
+            ),
             ...refusalDocs(guarded ? guardRefusals(undefined) : ANY_REFUSALS),
           } as never,
         },
