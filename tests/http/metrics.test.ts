@@ -1,5 +1,7 @@
 // The metrics of a service with all its areas, and the dashboard that shows them.
 import { describe, expect, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { readConfig } from "../../bootstrap/config.ts"
@@ -95,6 +97,12 @@ describe("metrics", () => {
       expect([name, text.split(`# HELP ${name} `).length]).toEqual([name, 2])
     }
   })
+})
+
+test("the operations page explains every metric", () => {
+  const page = readFileSync(join(import.meta.dir, "../../bootstrap/README.md"), "utf8")
+  const explained = [...page.matchAll(/^\| `((?:http|db|portolan|process)_\w+)` \|/gm)].map(([, name = ""]) => name)
+  expect(explained.sort()).toEqual(Object.values(METRIC_NAMES).slice().sort())
 })
 
 describe("the dashboard", () => {
