@@ -247,6 +247,12 @@ start_engine() {
   until_ready Docker "$(pid_of docker)" "$run/docker.log" 60 docker info
 }
 
+# For the suites that build and start images of their own, without a registry.
+provide_engine() {
+  start_engine
+  echo "export TEST_DOCKER=docker"
+}
+
 build_image() {
   local context=$run/image
   mkdir -p "$context"
@@ -301,7 +307,7 @@ variables_nomad() {
 
 up() {
   local failed=0 part
-  for part in provide_chromium provide_compose provide_nginx provide_oauth2_proxy provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
+  for part in provide_chromium provide_compose provide_engine provide_nginx provide_oauth2_proxy provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
     # A shell of its own: the first command that fails ends this part, and the others go on.
     set +e
     (

@@ -29,7 +29,8 @@ const gather = (executable: string): void => {
   mkdirSync(join(CONTEXT, "data"))
 }
 
-const [tag = `portolan:${VERSION}`, given] = process.argv.slice(2)
+const [asked, given] = process.argv.slice(2)
+const tag = asked ?? `portolan:${VERSION}`
 rmSync(CONTEXT, { recursive: true, force: true })
 mkdirSync(join(CONTEXT, "root"), { recursive: true })
 const executable = join(CONTEXT, "root/portolan")
@@ -37,7 +38,18 @@ if (given === undefined) await buildExecutable(executable)
 else copyFileSync(given, executable)
 gather(executable)
 const label = `org.opencontainers.image.version=${VERSION}`
-const words = ["build", "--quiet", "--tag", tag, "--label", label, "--file", join(ROOT, "Dockerfile"), CONTEXT]
+const words = [
+  "build",
+  "--quiet",
+  "--tag",
+  tag,
+  ...(asked === undefined ? ["--tag", "portolan:latest"] : []),
+  "--label",
+  label,
+  "--file",
+  join(ROOT, "Dockerfile"),
+  CONTEXT,
+]
 const { exitCode } = Bun.spawnSync(["docker", ...words], { stdio: ["ignore", "ignore", "inherit"] })
 if (exitCode === 0) process.stdout.write(`${tag}\n`)
 process.exitCode = exitCode

@@ -21,7 +21,7 @@ interface AnyListQuery {
 /** The parameters of a list without its page. */
 export const listParameters = ({ where = {}, order, select }: AnyListQuery): URLSearchParams => {
   const parameters = new URLSearchParams()
-  for (const [field, wanted] of Object.entries<unknown>(where)) {
+  for (const [field, wanted] of Object.entries<unknown>({ ...where })) {
     if (wanted === undefined) continue
     const comparisons =
       typeof wanted === "object" && wanted !== null ? Object.entries(wanted) : [["eq", wanted] as const]

@@ -63,9 +63,7 @@ const isCollection = (value: unknown): value is Collection<object> =>
   typeof value["name"] === "string" &&
   typeof value["check"] === "function" &&
   isObject(value["fields"]) &&
-  isObject(value["roles"]) &&
-  Array.isArray(value["indexes"]) &&
-  typeof value["changes"] === "boolean"
+  isObject(value["roles"])
 
 const fromModule = Effect.fnUntraced(function* (path: string) {
   const module: unknown = yield* Effect.tryPromise({

@@ -35,8 +35,8 @@ export interface CollectionShape {
   /** Schema of what a client may submit. */
   readonly fields: TObject
   readonly roles: { readonly [operation in Operation]?: ReadonlyArray<string> }
-  readonly indexes: ReadonlyArray<string | ReadonlyArray<string>>
-  readonly changes: boolean
+  readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  readonly changes?: boolean
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */

@@ -1,6 +1,8 @@
 import { Data } from "effect"
 import { type Issue, issuesSentence } from "../issue.ts"
 import type { StoreUnavailable } from "../store_unavailable.ts"
+import { isNameable } from "./json_hygiene.ts"
+import { isPlainName } from "./query_field.ts"
 
 /** A pointer into a definition as words: `/fields/properties/depth/minimum` is the `minimum` of the field 'depth'. */
 const placeOf = (collection: string, pointer: string): string => {
@@ -53,6 +55,24 @@ export class InvalidPage extends Data.TaggedError("InvalidPage")<{
   }
 }
 
+/** A list is asked for by what it cannot be filtered, sorted or continued by. */
+export class InvalidQuery extends Data.TaggedError("InvalidQuery")<{
+  /** The parameter, or the field, as the caller wrote it. */
+  readonly parameter: string
+  /** The rule, as the end of a sentence that begins with the parameter. */
+  readonly rule: string
+}> {
+  readonly code = "INVALID_QUERY"
+  override get message(): string {
+    // The name of an unknown parameter is a stranger's text.
+    const name =
+      isPlainName(this.parameter) || isNameable(this.parameter)
+        ? `Query parameter '${this.parameter}'`
+        : "A query parameter"
+    return `${name} ${this.rule}`
+  }
+}
+
 /** No record has this id (seed section 7). */
 export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonly collection: string }> {
   readonly code = "RECORD_NOT_FOUND"
@@ -84,6 +104,7 @@ export class ChangesUnsupported extends Data.TaggedError("ChangesUnsupported")<{
 export type RecordsError =
   | InvalidRecord
   | InvalidPage
+  | InvalidQuery
   | RecordNotFound
   | PositionGone
   | ChangesUnsupported

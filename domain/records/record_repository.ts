@@ -2,7 +2,7 @@ import { Context, type Effect, type Scope } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import type { ChangeFeed, Position } from "./change.ts"
 import type { ChangesUnsupported, PositionGone, RecordNotFound } from "./errors.ts"
-import type { Page } from "./page.ts"
+import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
 /** The fields of a record, checked by its collection; never contains `id`. */
@@ -27,16 +27,16 @@ export class RecordRepository extends Context.Service<
      * calls it once before anything else; to call it again changes nothing.
      */
     readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
-    /** Records in ascending id order; `page.limit` 0 gives none. */
-    readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
+    /** The records of a query that the collection judged, in its order; `limit` 0 gives none. */
+    readonly list: (collection: string, query: Query) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
     readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>
     /** Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`. */
     readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
-    /** Exact number of records. */
-    readonly count: (collection: string) => Effect.Effect<number, StoreUnavailable>
+    /** Exact number of records for which all conditions hold; of all records without any. */
+    readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
     /**
      * Follows the changes of a collection, whoever makes them, until the scope ends. Only a collection that was prepared with
      * `changes` has any.

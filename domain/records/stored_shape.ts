@@ -28,15 +28,15 @@ export const indexNames = (declared: string | ReadonlyArray<string>): ReadonlyAr
 export const storedShapeOf = (collection: {
   readonly name: string
   readonly fields: TObject
-  readonly indexes: ReadonlyArray<string | ReadonlyArray<string>>
-  readonly changes: boolean
+  readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  readonly changes?: boolean
 }): StoredShape => {
   const known = queryFieldsOf(collection.fields)
   return {
     name: collection.name,
-    indexes: collection.indexes.map((declared) => ({
+    indexes: (collection.indexes ?? []).map((declared) => ({
       fields: indexNames(declared).flatMap((name) => known.get(name) ?? []),
     })),
-    changes: collection.changes,
+    changes: collection.changes ?? false,
   }
 }

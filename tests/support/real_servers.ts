@@ -189,6 +189,15 @@ export const COMPOSE: RealServer<Compose> = {
   read: (environment) => ({ command: environment["TEST_COMPOSE"] ?? "" }),
 }
 
+/** A Docker engine, and the command that asks it. */
+export const DOCKER: RealServer<string> = {
+  name: "Docker",
+  variables: ["TEST_DOCKER"],
+  command: { name: "docker, whose engine answers,", find: (PATH) => (runs("docker", PATH) ? "docker" : undefined) },
+  required: true,
+  read: (environment) => environment["TEST_DOCKER"] ?? "",
+}
+
 /** A path to the command. */
 export const OAUTH2_PROXY: RealServer<string> = {
   name: "OAuth2_proxy",

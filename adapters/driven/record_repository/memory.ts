@@ -3,6 +3,7 @@ import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/erro
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
 import { makeMemoryLog } from "./memory_change_log.ts"
+import { countUpTo, listed, matches } from "./memory_query.ts"
 
 interface Collection {
   lastId: number
@@ -12,21 +13,16 @@ interface Collection {
   log?: ReturnType<typeof makeMemoryLog>
 }
 
-/** Where the record with this id is, by halving; -1 when there is none. */
+/** Where the record with this id is; -1 when there is none. */
 const positionOf = (records: ReadonlyArray<Stored>, id: number): number => {
-  let [low, high] = [0, records.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((records[middle]?.id ?? 0) < id) low = middle + 1
-    else high = middle
-  }
-  return records[low]?.id === id ? low : -1
+  const position = countUpTo(records, id) - 1
+  return records[position]?.id === id ? position : -1
 }
 
 /**
  * Records in this process's memory: gone when it ends. For tests, and for `STORE=memory`.
  *
- * A list costs the same wherever it starts.
+ * A list by id costs the same wherever it starts. One with conditions, or in another order, looks at every record.
  */
 export const layer = Layer.sync(RecordRepository, () => {
   const collections = new Map<string, Collection>()
@@ -48,7 +44,7 @@ export const layer = Layer.sync(RecordRepository, () => {
         if (changes) collection.log ??= makeMemoryLog(name)
         else delete collection.log
       }),
-    list: (name, { start, limit }) => Effect.succeed(collectionOf(name).records.slice(start, start + limit)),
+    list: (name, query) => Effect.sync(() => listed(collectionOf(name).records, query)),
     get: (name, id) => {
       const { records } = collectionOf(name)
       return found(name, records[positionOf(records, id)])
@@ -73,7 +69,8 @@ export const layer = Layer.sync(RecordRepository, () => {
     changes: (name, after) =>
       collectionOf(name).log?.follow(after) ??
       Effect.fail(new ChangesUnsupported({ collection: name, reason: "it was not prepared for that" })),
-    count: (name) => Effect.succeed(collectionOf(name).records.length),
+    count: (name, where = []) =>
+      Effect.sync(() => collectionOf(name).records.filter((record) => matches(record, where)).length),
     ready: Effect.void,
   })
 })

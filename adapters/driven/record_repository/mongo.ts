@@ -1,11 +1,13 @@
 import { Effect, Layer } from "effect"
 import type { Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
-import { RecordRepository } from "../../../domain/records/record_repository.ts"
+import type { Query } from "../../../domain/records/query.ts"
+import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 import { makeMongoChanges } from "./mongo_change_feed.ts"
 import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
 import { prepareIndexes } from "./mongo_indexes.ts"
+import { filterOf, listOf } from "./mongo_query.ts"
 import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
 
 /** What is known of the server and of who writes to it. */
@@ -26,6 +28,20 @@ const take = async (db: Db, collection: string, id: number): Promise<RecordDocum
   if (document === null) return null
   const { deletedCount } = await recordsOf(db, collection).deleteOne({ _id: id })
   return deletedCount === 1 ? document : null
+}
+
+/** The records of a query, range by range until the page is full. */
+const list = async (db: Db, collection: string, query: Query): Promise<ReadonlyArray<Stored>> => {
+  const { filters, sort } = listOf(query)
+  const records: Array<Stored> = []
+  for (const filter of filters) {
+    const limit = query.limit - records.length
+    // To MongoDB a limit of 0 means "no limit".
+    if (limit === 0) break
+    const cursor = recordsOf(db, collection).find(filter, { sort, skip: query.start, limit })
+    records.push(...(await cursor.toArray()).map(toStored))
+  }
+  return records
 }
 
 const found = (collection: string) => (document: RecordDocument | null) =>
@@ -54,14 +70,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
 
       return RecordRepository.of({
         prepare: (shape) => run((db) => prepareIndexes(db, shape)),
-        list: (collection, { start, limit }) =>
-          // To MongoDB a limit of 0 means "no limit".
-          limit === 0
-            ? Effect.succeed([])
-            : run(async (db) => {
-                const cursor = recordsOf(db, collection).find({}, { sort: { _id: 1 }, skip: start, limit })
-                return (await cursor.toArray()).map(toStored)
-              }),
+        list: (collection, query) => run((db) => list(db, collection, query)),
         get: (collection, id) =>
           Effect.flatMap(
             run((db) => recordsOf(db, collection).findOne({ _id: id })),
@@ -74,8 +83,8 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
             run((db) => take(db, collection, id)),
             found(collection),
           ),
-        count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),
         changes: makeMongoChanges(connection),
+        count: (collection, where = []) => run((db) => recordsOf(db, collection).countDocuments(filterOf(where))),
         ready: run(tryWrite),
       })
     }),

@@ -1,10 +1,13 @@
+import type { DatabaseSync } from "node:sqlite"
 import { Effect, Layer } from "effect"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
+import { type Condition, isPlainPage, type Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
 import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_change_log.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
+import { countSql, listSql } from "./sqlite_query.ts"
 
 /**
  * Ids that share one row of `record_blocks`. A list passes over one row for each block before its page, and over at most
@@ -97,6 +100,17 @@ export const layer = Layer.effect(
       return []
     }
 
+    /** The records of a query that is not a plain page, range by range until the page is full. */
+    const query = (db: DatabaseSync, collection: string, wanted: Query): ReadonlyArray<Stored> => {
+      const records: Array<Stored> = []
+      for (const { text, values } of listSql(collection, wanted)) {
+        if (records.length === wanted.limit) break
+        const rows = db.prepare(text).all(...values, wanted.limit - records.length, wanted.start)
+        records.push(...rows.map((row) => decodeRecord(row["id"] as number, row["body"] as string)))
+      }
+      return records
+    }
+
     const create = (collection: string, body: string): Stored => {
       const id = sql.mint.get(collection)?.["last_id"] as number
       sql.insert.run(collection, id, body)
@@ -110,7 +124,11 @@ export const layer = Layer.effect(
       return decodeRecord(id, body)
     }
 
-    const count = (collection: string): number => (sql.count.get(collection)?.["records"] as number | undefined) ?? 0
+    const count = (db: DatabaseSync, collection: string, where: ReadonlyArray<Condition>): number => {
+      const { text, values } = countSql(collection, where)
+      const counted = where.length === 0 ? sql.count.get(collection) : db.prepare(text).get(...values)
+      return (counted?.["records"] as number | undefined) ?? 0
+    }
 
     return RecordRepository.of({
       prepare: (shape) =>
@@ -118,7 +136,8 @@ export const layer = Layer.effect(
           prepareIndexes(db, shape)
           prepareChanges(db, shape)
         }),
-      list: (collection, page) => database.read(() => list(collection, page)),
+      list: (collection, wanted) =>
+        database.read((db) => (isPlainPage(wanted) ? list(collection, wanted) : query(db, collection, wanted))),
       get: (collection, id) =>
         Effect.flatMapEager(
           database.read(() => get(collection, id)),
@@ -133,8 +152,8 @@ export const layer = Layer.effect(
           database.write(() => remove(collection, id)),
           found(collection),
         ),
-      count: (collection) => database.read(() => count(collection)),
       changes: yield* database.read((db) => makeSqliteChanges(database, db)),
+      count: (collection, where = []) => database.read((db) => count(db, collection, where)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
       ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
     })

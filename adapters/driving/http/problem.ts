@@ -57,6 +57,8 @@ export const describe = (error: ServiceError): Problem => {
       }
     case "InvalidPage":
       return { status: 400, code: error.code, title: "Invalid page", detail: error.message }
+    case "InvalidQuery":
+      return { status: 400, code: error.code, title: "Invalid query parameter", detail: error.message }
     case "RecordNotFound":
       return { status: 404, code: error.code, title: "Not found", detail: "No such record" }
     case "PositionGone":
