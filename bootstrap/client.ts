@@ -44,6 +44,8 @@ export interface ClientOptions {
   readonly token: string | (() => string | Promise<string>)
   /** Longest time for one answer, milliseconds; 30,000 when omitted. It does not count for the feed of changes. */
   readonly timeoutMs?: number
+  /** Pause before a feed that broke is opened again, milliseconds; twice as long after each failure, up to 30 s. 1000 when omitted. */
+  readonly reconnectMs?: number
   /** What sends requests; the runtime's own `fetch` when omitted. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
@@ -88,8 +90,9 @@ export interface CollectionClient<C extends object, Optional extends PropertyKey
 
 const TIMEOUT_MS = 30_000
 
-/** Pause before a feed that broke is opened again, milliseconds; twice as long after each failure, up to the second. */
 const RECONNECT_MS = 1_000
+
+/** Longest pause before a feed that broke is opened again, milliseconds. */
 const RECONNECT_MAX_MS = 30_000
 
 const JSON_TYPE = { "content-type": "application/json" }
@@ -129,7 +132,7 @@ export const createClient = <C extends object, Optional extends PropertyKey = ne
 ): CollectionClient<C, Optional> => {
   type R = RecordOf<C>
   const base = options.url.replace(/\/+$/, "")
-  const { timeoutMs = TIMEOUT_MS } = options
+  const { timeoutMs = TIMEOUT_MS, reconnectMs = RECONNECT_MS } = options
 
   const open = async ({ method = "GET", path = "", query, headers, body, signal }: Call): Promise<Response> => {
     const token = typeof options.token === "string" ? options.token : await options.token()
@@ -183,7 +186,7 @@ export const createClient = <C extends object, Optional extends PropertyKey = ne
         // A refusal is not asked again, but for one that says later.
         if (failure instanceof ApiError && failure.status !== 503) throw failure
       }
-      await pause(Math.min(RECONNECT_MS * 2 ** failures, RECONNECT_MAX_MS), signal)
+      await pause(Math.min(reconnectMs * 2 ** failures, RECONNECT_MAX_MS), signal)
     }
   }
 
