@@ -65,13 +65,15 @@ const config = command("config", {
 
 const health = command("health", {
   summary: "Asks the service of this configuration whether it is ready; exit code 0 ready, 1 not",
-  config: {},
-  details: ["Asks at ADMIN_PORT when that is set, else at PORT. For a container's health check."],
-  examples: ["health", "health --json"],
-  run: () =>
+  config: { port },
+  details: [
+    "Asks at --port, else at ADMIN_PORT, else at PORT. For the health check of a container, which has no other command.",
+  ],
+  examples: ["health", "health --port 9000"],
+  run: ({ port }) =>
     Effect.flatMap(
       Effect.promise(() => import("./health_command.ts")),
-      ({ health }) => health,
+      ({ health }) => health(port),
     ),
 })
 

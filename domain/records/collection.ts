@@ -36,7 +36,7 @@ export interface CollectionShape {
   readonly fields: TObject
   readonly roles: { readonly [operation in Operation]?: ReadonlyArray<string> }
   readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
-  readonly changes?: boolean
+  readonly changes: boolean
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */

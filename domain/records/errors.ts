@@ -81,6 +81,22 @@ export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonl
   }
 }
 
+/** The key of a create was used before, for something else. */
+export class KeyReused extends Data.TaggedError("KeyReused")<{ readonly collection: string }> {
+  readonly code = "KEY_REUSED"
+  override get message(): string {
+    return `The key was used before for another create in '${this.collection}'`
+  }
+}
+
+/** The create that this key was sent with before is still under way. */
+export class KeyInUse extends Data.TaggedError("KeyInUse")<{ readonly collection: string }> {
+  readonly code = "KEY_IN_USE"
+  override get message(): string {
+    return `A create with this key is still under way in '${this.collection}'`
+  }
+}
+
 /** The log of changes does not hold what came after this position: it was too long ago, or the position is of another log. */
 export class PositionGone extends Data.TaggedError("PositionGone")<{ readonly collection: string }> {
   readonly code = "POSITION_GONE"
@@ -106,6 +122,8 @@ export type RecordsError =
   | InvalidPage
   | InvalidQuery
   | RecordNotFound
+  | KeyReused
+  | KeyInUse
   | PositionGone
   | ChangesUnsupported
   | StoreUnavailable

@@ -1,7 +1,8 @@
 import { Context, type Effect, type Scope } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import type { ChangeFeed, Position } from "./change.ts"
-import type { ChangesUnsupported, PositionGone, RecordNotFound } from "./errors.ts"
+import type { Created, CreateKey } from "./create_key.ts"
+import type { ChangesUnsupported, KeyInUse, KeyReused, PositionGone, RecordNotFound } from "./errors.ts"
 import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
@@ -33,6 +34,18 @@ export class RecordRepository extends Context.Service<
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
     readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>
+    /**
+     * Creates all of 1..1000 records or, when it fails, none: at once, or where the store cannot do that, shortly after.
+     *
+     * @param key of a call that may be repeated: what was made by an earlier call with the same one is not made again
+     * @fails {KeyReused} when the earlier call asked for something else
+     * @fails {KeyInUse} when the earlier call is still under way
+     */
+    readonly createAll: (
+      collection: string,
+      records: ReadonlyArray<Fields>,
+      key?: CreateKey,
+    ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
     /** Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`. */
     readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Exact number of records for which all conditions hold; of all records without any. */

@@ -21,6 +21,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       list: () => call,
       get: () => call,
       create: () => call,
+      createAll: () => call,
       remove: () => call,
       count: () => call,
       changes: () => call,

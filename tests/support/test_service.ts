@@ -49,6 +49,7 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
     list: through(repository.list),
     get: through(repository.get),
     create: through(repository.create),
+    createAll: through(repository.createAll),
     remove: through(repository.remove),
     count: through(repository.count),
     ready: repository.ready,

@@ -1,8 +1,9 @@
 import { Effect, Layer } from "effect"
 import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/errors.ts"
-import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
 import { makeMemoryLog } from "./memory_change_log.ts"
+import { memoryKeys } from "./memory_keys.ts"
 import { countUpTo, listed, matches } from "./memory_query.ts"
 
 interface Collection {
@@ -19,6 +20,9 @@ const positionOf = (records: ReadonlyArray<Stored>, id: number): number => {
   return records[position]?.id === id ? position : -1
 }
 
+/** Every reader gets the stored object, so it has no tie to the caller's fields, and nobody can write to it. */
+const copyOf = (fields: Fields): Fields => JSON.parse(JSON.stringify(fields))
+
 /**
  * Records in this process's memory: gone when it ends. For tests, and for `STORE=memory`.
  *
@@ -26,6 +30,7 @@ const positionOf = (records: ReadonlyArray<Stored>, id: number): number => {
  */
 export const layer = Layer.sync(RecordRepository, () => {
   const collections = new Map<string, Collection>()
+  const keys = memoryKeys()
   const collectionOf = (name: string): Collection => {
     const known = collections.get(name)
     if (known !== undefined) return known
@@ -35,6 +40,14 @@ export const layer = Layer.sync(RecordRepository, () => {
   }
   const found = (collection: string, record: Stored | undefined) =>
     record === undefined ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(record)
+
+  const create = (name: string, copy: Fields): Stored => {
+    const collection = collectionOf(name)
+    const record: Stored = freezeDeep({ id: ++collection.lastId, ...copy })
+    collection.records.push(record)
+    collection.log?.add("create", record)
+    return record
+  }
 
   return RecordRepository.of({
     // Every list looks at the records one by one, so an index is of no use here.
@@ -49,14 +62,17 @@ export const layer = Layer.sync(RecordRepository, () => {
       const { records } = collectionOf(name)
       return found(name, records[positionOf(records, id)])
     },
-    create: (name, fields) =>
-      Effect.sync(() => {
-        const collection = collectionOf(name)
-        // Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it.
-        const record: Stored = freezeDeep({ id: ++collection.lastId, ...JSON.parse(JSON.stringify(fields)) })
-        collection.records.push(record)
-        collection.log?.add("create", record)
-        return record
+    create: (name, fields) => Effect.sync(() => create(name, copyOf(fields))),
+    createAll: (name, records, key) =>
+      Effect.suspend(() => {
+        const known = key === undefined ? undefined : keys.find(name, key)
+        if (known !== undefined) return known
+        // All are copied before the first is stored: a value that cannot be copied leaves none.
+        const copies = records.map(copyOf)
+        const firstId = collectionOf(name).lastId + 1
+        for (const copy of copies) create(name, copy)
+        if (key !== undefined) keys.remember(name, key, firstId)
+        return Effect.succeed({ firstId })
       }),
     remove: (name, id) =>
       Effect.suspend(() => {

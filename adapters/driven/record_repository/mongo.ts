@@ -5,10 +5,11 @@ import type { Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 import { makeMongoChanges } from "./mongo_change_feed.ts"
+import { makeCreateAll } from "./mongo_create_all.ts"
 import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
 import { prepareIndexes } from "./mongo_indexes.ts"
 import { filterOf, listOf } from "./mongo_query.ts"
-import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
+import { countsAtomically, makeIds, tryWrite } from "./mongo_sequence.ts"
 
 /** What is known of the server and of who writes to it. */
 export interface MongoRecordOptions {
@@ -66,7 +67,9 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const connection = yield* MongoConnection
       const { run, refuse } = connection
       if (!singleWriter && !(yield* run(countsAtomically))) return yield* refuse(NOT_ATOMIC)
-      const create = makeCreate(connection)
+      const ids = makeIds()
+      const create = makeCreate(connection, ids)
+      const { createAll, settled } = yield* makeCreateAll(connection, ids, singleWriter)
 
       return RecordRepository.of({
         prepare: (shape) => run((db) => prepareIndexes(db, shape)),
@@ -78,13 +81,17 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
           ),
         // Only what JSON keeps is stored, as in every other store, and later writes to the caller's fields do not reach it.
         create: (collection, fields) => Effect.map(create(collection, JSON.parse(JSON.stringify(fields))), toStored),
+        createAll,
         remove: (collection, id) =>
           Effect.flatMap(
-            run((db) => take(db, collection, id)),
+            Effect.andThen(
+              settled(collection, id),
+              run((db) => take(db, collection, id)),
+            ),
             found(collection),
           ),
-        changes: makeMongoChanges(connection),
         count: (collection, where = []) => run((db) => recordsOf(db, collection).countDocuments(filterOf(where))),
+        changes: makeMongoChanges(connection),
         ready: run(tryWrite),
       })
     }),

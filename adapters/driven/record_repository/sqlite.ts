@@ -1,12 +1,14 @@
 import type { DatabaseSync } from "node:sqlite"
 import { Effect, Layer } from "effect"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
+import type { Created, CreateKey } from "../../../domain/records/create_key.ts"
+import { KeyReused, RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import { type Condition, isPlainPage, type Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
 import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_change_log.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
+import { KEY_TABLES, sqliteKeys } from "./sqlite_keys.ts"
 import { countSql, listSql } from "./sqlite_query.ts"
 
 /**
@@ -66,7 +68,7 @@ export const layer = Layer.effect(
   RecordRepository,
   Effect.gen(function* () {
     const database = yield* SqliteDatabase
-    yield* database.write((db) => db.exec(TABLES + CHANGE_TABLES))
+    yield* database.write((db) => db.exec(TABLES + KEY_TABLES + CHANGE_TABLES))
     const sql = yield* database.read((db) => ({
       mint: db.prepare(
         `INSERT INTO collections (name, last_id, records) VALUES (?, 1, 1)
@@ -80,6 +82,7 @@ export const layer = Layer.effect(
       uncount: db.prepare("UPDATE collections SET records = records - 1 WHERE name = ?"),
       count: db.prepare("SELECT records FROM collections WHERE name = ?"),
     }))
+    const keys = yield* database.read(sqliteKeys)
 
     const get = (collection: string, id: number): Stored | undefined => {
       const body = sql.get.get(collection, id)?.["body"] as string | undefined
@@ -117,6 +120,15 @@ export const layer = Layer.effect(
       return decodeRecord(id, body)
     }
 
+    /** One transaction holds the records and the key, so that a crash leaves both or neither. */
+    const createAll = (collection: string, bodies: ReadonlyArray<string>, key?: CreateKey): Created | "reused" => {
+      const known = key === undefined ? undefined : keys.find(collection, key)
+      if (known !== undefined) return known
+      const [firstId = 0] = bodies.map((body) => create(collection, body).id)
+      if (key !== undefined) keys.remember(collection, key, firstId)
+      return { firstId }
+    }
+
     const remove = (collection: string, id: number): Stored | undefined => {
       const body = sql.remove.get(collection, id)?.["body"] as string | undefined
       if (body === undefined) return undefined
@@ -147,13 +159,20 @@ export const layer = Layer.effect(
         const body = JSON.stringify(fields)
         return database.write(() => create(collection, body))
       },
+      createAll: (collection, records, key) => {
+        const bodies = records.map((fields) => JSON.stringify(fields))
+        return Effect.flatMap(
+          database.write(() => createAll(collection, bodies, key)),
+          (created) => (created === "reused" ? Effect.fail(new KeyReused({ collection })) : Effect.succeed(created)),
+        )
+      },
       remove: (collection, id) =>
         Effect.flatMap(
           database.write(() => remove(collection, id)),
           found(collection),
         ),
-      changes: yield* database.read((db) => makeSqliteChanges(database, db)),
       count: (collection, where = []) => database.read((db) => count(db, collection, where)),
+      changes: yield* database.read((db) => makeSqliteChanges(database, db)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
       ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
     })

@@ -10,11 +10,11 @@ import type { Collection, Operation } from "../../../domain/records/collection.t
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
+import { makeCreateHandlers } from "./bulk.ts"
 import { type ChangesHandler, makeChangesHandler } from "./change_feed.ts"
 import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
-import { readJson } from "./json_body.ts"
 import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import type { RequestContext } from "./request_context.ts"
@@ -29,6 +29,7 @@ export interface CollectionHandler {
   readonly get: ItemHandler
   readonly create: Handler
   readonly delete: ItemHandler
+  readonly import: Handler
   /** Of a collection that was defined with `changes`. */
   readonly changes: ChangesHandler
 }
@@ -53,12 +54,15 @@ const wantsExactCount = ({ headers }: Request): boolean =>
 const makeHandler = <F extends object>(
   { name }: Collection<F>,
   service: RecordService<F>,
-  { respond }: Responder,
+  responder: Responder,
+  guard: Guard,
 ): Omit<CollectionHandler, "changes"> => {
+  const { respond } = responder
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
   const rendered = (record: Stored<F>): Answer => ({ status: 200, body: render(record) })
   return {
+    ...makeCreateHandlers(service, responder, guard),
     list: async ({ request, set, route, path }) =>
       respond(
         { request, set, route },
@@ -90,16 +94,6 @@ const makeHandler = <F extends object>(
         },
         rendered,
       ),
-    create: async ({ request, set, route, path }) =>
-      respond(
-        { request, set, route },
-        () => Effect.flatMap(readJson(request), service.create),
-        (record) => ({
-          status: 201,
-          headers: { location: `${path.replace(/\/$/, "")}/${record.id}` },
-          body: render(record),
-        }),
-      ),
     delete: async ({ request, set, route, params }) =>
       respond(
         { request, set, route },
@@ -126,14 +120,17 @@ const HIDDEN = { parse: "none", detail: { hide: true } } as const
 
 const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, guard: Guard, responder: Responder) => {
   const docs = collectionDocs(collection)
-  const hooks = (operation: Operation) => {
+  const hooks = (operation: Operation, doc: keyof typeof docs = operation) => {
     const roles = collection.roles[operation]
-    const detail = { ...NO_PARSE, detail: docs[operation] }
+    const detail = { ...NO_PARSE, detail: docs[doc] }
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
   const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
   const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
+    .post("/import", handler.import, hooks("create", "import"))
+    .get("/import", refuse("POST"), HIDDEN)
+    .all("/import", refuse("POST"), HIDDEN)
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
@@ -169,7 +166,7 @@ export const setupCollection = <F extends object>(
   const service = makeRecordService(collection, store)
   const { guard, responder, feeds = makeOpenFeeds(FEEDS_MAX) } = parts
   const handler = {
-    ...makeHandler(collection, service, responder),
+    ...makeHandler(collection, service, responder, guard),
     changes: makeChangesHandler(service, { guard, responder, feeds }),
   }
   return { store, service, handler, routes: makeRoutes(collection, handler, guard, responder) }

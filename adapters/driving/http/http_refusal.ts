@@ -9,6 +9,7 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
     | "INVALID_QUERY"
     | "INVALID_HEADER"
     | "INVALID_JSON"
+    | "INVALID_IDEMPOTENCY_KEY"
     | "REQUEST_TIMEOUT"
     | "ROUTE_NOT_FOUND"
     | "METHOD_NOT_ALLOWED"

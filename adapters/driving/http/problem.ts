@@ -30,6 +30,7 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
   INVALID_QUERY: [400, "Invalid query parameter"],
   INVALID_HEADER: [400, "Invalid header"],
   INVALID_JSON: [400, "Invalid JSON"],
+  INVALID_IDEMPOTENCY_KEY: [400, "Invalid idempotency key"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
   ROUTE_NOT_FOUND: [404, "Not found"],
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
@@ -61,6 +62,21 @@ export const describe = (error: ServiceError): Problem => {
       return { status: 400, code: error.code, title: "Invalid query parameter", detail: error.message }
     case "RecordNotFound":
       return { status: 404, code: error.code, title: "Not found", detail: "No such record" }
+    case "KeyReused":
+      return {
+        status: 422,
+        code: error.code,
+        title: "Idempotency key reused",
+        detail: "The Idempotency-Key was sent before with another body",
+      }
+    case "KeyInUse":
+      return {
+        status: 409,
+        code: error.code,
+        title: "Idempotency key in use",
+        detail: "A request with this Idempotency-Key is still under way; try again later",
+        headers: { "retry-after": RETRY_AFTER_S },
+      }
     case "PositionGone":
       return {
         status: 410,

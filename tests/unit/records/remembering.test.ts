@@ -23,6 +23,7 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     },
     get: unused,
     create: unused,
+    createAll: unused,
     remove: unused,
     count: unused,
     prepare: unused,
