@@ -47,7 +47,7 @@ const createMany = (repository: Repository, collection: string, count: number) =
     { concurrency: 500, discard: true },
   )
 
-export const recordUpdatesContract = ({ name, layer, keeps }: ChangesUnderTest): void => {
+export const recordChangesContract = ({ name, layer, keeps }: ChangesUnderTest): void => {
   const opened = <A>(program: (repository: Repository) => Effect.Effect<A, unknown>): Promise<A> =>
     Effect.runPromise(Effect.provide(Effect.flatMap(RecordRepository, program), layer))
 
@@ -77,6 +77,23 @@ export const recordUpdatesContract = ({ name, layer, keeps }: ChangesUnderTest):
             ["delete", { id: first.id }],
           ])
         }),
+    )
+
+    promises("tells a replaced record as it is now, and nothing of a refused change", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* prepared(repository, collection)
+        const start = yield* endOf(repository, collection)
+        const created = yield* repository.create(collection, { name: "a" })
+        yield* Effect.flip(repository.replace(collection, created.id, { name: "other" }, { name: "lost" }))
+        yield* Effect.flip(repository.remove(collection, created.id, { name: "other" }))
+        const replaced = yield* repository.replace(collection, created.id, { name: "a" }, { name: "b", more: [1] })
+        yield* repository.remove(collection, created.id, { name: "b", more: [1] })
+        expect((yield* taken(repository, collection, start, 3)).map(shown)).toEqual([
+          ["create", created],
+          ["replace", replaced],
+          ["delete", { id: created.id }],
+        ])
+      }),
     )
 
     promises("goes on after any position with exactly the rest", (repository, collection) =>

@@ -249,10 +249,12 @@ describe("the OpenAPI document", () => {
       expect(Object.keys(record.properties)).toContain(name)
       expect(record.required).toContain(name)
     }
-    for (const method of ["post", "put"]) {
-      const { requestBody } = document.paths[`/api/charts${method === "put" ? "/{id}" : ""}`]?.[method] ?? {}
-      const { properties = {} } = requestBody?.content?.["application/json"]?.schema ?? {}
-      expect(Object.keys(properties as object)).toEqual(["title", "scale", "note", "measures"])
+    for (const name of ["POST /api/charts", "PUT /api/charts/{id}"]) {
+      const { requestBody } = operations().find(([each]) => each === name)?.[1] ?? {}
+      const schema = requestBody?.content?.["application/json"]?.schema ?? {}
+      expect([name, mistakes(schema, { title: "a" })]).toEqual([name, []])
+      for (const field of assigned)
+        expect([name, field, mistakes(schema, { title: "a", [field]: 1 }).length > 0]).toEqual([name, field, true])
     }
   })
 
