@@ -22,6 +22,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       get: () => call,
       create: () => call,
       createAll: () => call,
+      replace: () => call,
       remove: () => call,
       count: () => call,
       changes: () => call,

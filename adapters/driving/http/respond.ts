@@ -111,7 +111,8 @@ export const makeResponder = <R>(context: Context.Context<R>, spans?: RequestSpa
         const { status, headers, body } = render(value)
         const { set } = request
         set.status = status
-        set.headers["content-type"] = "application/json"
+        // Not modified: there is no content (RFC 9110 section 15.4.5).
+        if (status !== 304) set.headers["content-type"] = "application/json"
         Object.assign(set.headers, headers)
         requestIdOf(request)
         return body
