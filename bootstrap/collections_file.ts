@@ -10,6 +10,7 @@ import { type Collection, type CollectionDefinition, defineCollection } from "..
 import { collectionMistakes } from "../domain/records/collection_mistakes.ts"
 import { InvalidCollectionSetup } from "../domain/records/errors.ts"
 import { InvalidConfiguration } from "./config.ts"
+import { provideLibrary } from "./library_modules.ts"
 import { moduleFailure } from "./module_failure.ts"
 
 /** What is wrong with what the variable names, one sentence for each mistake. */
@@ -66,6 +67,7 @@ const isCollection = (value: unknown): value is Collection<object> =>
   isObject(value["roles"])
 
 const fromModule = Effect.fnUntraced(function* (path: string) {
+  yield* Effect.promise(provideLibrary)
   const module: unknown = yield* Effect.tryPromise({
     try: () => import(pathToFileURL(path).href),
     catch: (failure) => failure,

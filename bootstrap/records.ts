@@ -30,6 +30,7 @@ export type { RecordService, RecordStore } from "../application/records/record_s
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"
+export { PackageMissing } from "../domain/package_missing.ts"
 export type { Collection, CollectionDefinition } from "../domain/records/collection.ts"
 export { InvalidCollectionSetup, InvalidPage, InvalidRecord, RecordNotFound } from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"
@@ -68,6 +69,7 @@ export interface Records {
  * Opens the store and the realm's verifier.
  *
  * @throws {StoreUnavailable} when the store cannot be opened; nothing is held open then, and it can be called again
+ * @throws {PackageMissing} when records are to live in MongoDB and the package `mongodb` is not installed
  * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
  */
 export const openRecords = async ({ store, realm }: RecordsOptions): Promise<Records> => {

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
+import { fileURLToPath, URL } from "node:url"
 import { type AnyElysia, Elysia, file } from "elysia"
 import { PROBLEM_SCHEMA, type Schemas } from "./problem_docs.ts"
 
@@ -32,8 +34,14 @@ const PAGE_POLICY =
 
 const HIDDEN = { detail: { hide: true } } as const
 
-/** A packaged file of the viewer. It is sent from the disk piece by piece: clients that never read it must not cost memory. */
-const viewerFile = (name: string) => file(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
+/** Path of a packaged file of the viewer; the single executable holds it beside the code. */
+const viewerPath = (name: string): string => {
+  const beside = fileURLToPath(new URL(name, import.meta.url))
+  return existsSync(beside) ? beside : createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)
+}
+
+/** It is sent piece by piece: clients that never read it must not cost memory. */
+const viewerFile = (name: string) => file(viewerPath(name))
 
 /** Routes of an application, as Elysia lists them. */
 type Routes = AnyElysia["routes"]
