@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
-import { type CommandGroup, command } from "../adapters/driving/cli/command.ts"
+import { type CommandGroup, command, port, toggle } from "../adapters/driving/cli/command.ts"
 import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
 import { mediaCommands } from "../adapters/driving/cli/media.ts"
 import { stackCommands } from "./stack_commands.ts"
@@ -10,30 +10,33 @@ import { stackCommands } from "./stack_commands.ts"
 
 const serve = command("serve", {
   summary: "Serves the configured collections behind the realm's tokens",
-  config: {},
+  config: { port },
   details: [
     "Configured by environment variables; `portolan config` prints them.",
     "Needs AUTH_PUBLIC_KEY or AUTH_JWKS_URL.",
   ],
-  examples: ["serve"],
+  examples: ["serve", "serve --port 9000"],
   ongoing: true,
-  run: () =>
+  run: ({ port }) =>
     Effect.flatMap(
       Effect.promise(() => import("./serve_command.ts")),
-      ({ serve }) => serve,
+      ({ serve }) => serve(port),
     ),
 })
 
 const demo = command("demo", {
-  summary: "Serves the example collection with a realm made for this run",
-  config: {},
-  details: ["Not for production. Refused as soon as an AUTH_ variable is set."],
-  examples: ["demo"],
+  summary: "Serves records, scheduler and media with a realm made for this run",
+  config: { port },
+  details: [
+    "Scheduler and media are in memory unless SCHEDULER_URL or GRAPH_URL is set.",
+    "Not for production. Refused as soon as an AUTH_ variable is set.",
+  ],
+  examples: ["demo", "demo --port 9000"],
   ongoing: true,
-  run: (_input, { terminal }) =>
+  run: ({ port }, { terminal }) =>
     Effect.flatMap(
-      Effect.promise(() => import("./serve_command.ts")),
-      ({ demo }) => demo(terminal),
+      Effect.promise(() => import("./demo_command.ts")),
+      ({ demo }) => demo(terminal, port),
     ),
 })
 
@@ -51,12 +54,12 @@ const token = command("token", {
 
 const config = command("config", {
   summary: "Prints the effective configuration, secrets masked",
-  config: {},
-  examples: ["config --json"],
-  run: () =>
+  config: { variables: toggle("variables", "list every variable with its default, whatever is set now") },
+  examples: ["config --json", "config --variables"],
+  run: ({ variables }) =>
     Effect.flatMap(
       Effect.promise(() => import("./config_command.ts")),
-      ({ showConfig }) => showConfig,
+      ({ listVariables, showConfig }) => (variables ? Effect.succeed(listVariables) : showConfig),
     ),
 })
 

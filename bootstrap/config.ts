@@ -7,6 +7,7 @@ import {
   httpUrl,
   oneOf,
   optionalOneOf,
+  optionalOrigins,
   optionalPort,
   optionalText,
   type Parsed,
@@ -26,6 +27,7 @@ export const VARIABLES = {
   PORT: wholeNumber(8080, 0, 65_535, "port of the public listener"),
   REUSE_PORT: flag(false, "lets several processes share the port, on Linux with STORE=mongo"),
   MAX_IN_FLIGHT: wholeNumber(1024, 1, 100_000, "requests that run at a time; the surplus gets 503"),
+  CORS_ORIGINS: optionalOrigins("origins whose pages may use the service, or * for every one"),
   PORTOLAN_HOME: text(".portolan", "folder of the state: SQLite file, stack state, logs of the stack"),
   COLLECTIONS: optionalText("what `serve` serves: a .json file or a module exporting defineCollection results"),
   ADMIN_PORT: optionalPort("second listener for /health/* and /metrics"),
@@ -60,6 +62,7 @@ export const VARIABLES = {
   IDP_CLIENT_ID: optionalText("client of the token request"),
   IDP_CLIENT_SECRET: secret("client secret of the token request"),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl("collector that traces and metrics are exported to"),
+  OTEL_SERVICE_NAME: text("portolan", "name of this service in the traces and metrics that are exported"),
 } as const satisfies Record<string, Variable<unknown>>
 
 /** Name of a variable the product reads. */
@@ -79,9 +82,12 @@ export interface Mistake {
 /** The environment is wrong: one line per mistake, exit code 2. */
 export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration")<{
   readonly mistakes: ReadonlyArray<Mistake>
+  /** The command that gets on from here; the list of all variables when absent. */
+  readonly instead?: string
 }> {
   readonly code = "INVALID_CONFIGURATION"
   readonly exitCode = 2
+  readonly next: string = this.instead ?? "config --variables"
   override get message(): string {
     return this.mistakes.map(({ variable, rule }) => `${variable} ${rule}`).join("\n")
   }
@@ -135,7 +141,7 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
  * rule that the user believes in, such as the only accepted issuer, would silently not hold. The other variables have names
  * that any program may use (`HOST`, `LOG_...`, `OTEL_...`).
  */
-const OWN_NAME_REGEXP = /^(?:(?:AUTH|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_IN|STORE)/i
+const OWN_NAME_REGEXP = /^(?:(?:AUTH|CORS|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_IN|STORE)/i
 
 /** The nearest name, of the same first word when there is one. */
 const nearest = (name: string): string => {

@@ -1,5 +1,5 @@
 import { Effect, Redacted } from "effect"
-import { done } from "../adapters/driving/cli/command.ts"
+import { done, type Report } from "../adapters/driving/cli/command.ts"
 import { textTable } from "../adapters/driving/cli/text_table.ts"
 import { type Config, describeConfig, readEnvironment, VARIABLES, type VariableName } from "./config.ts"
 import { setupMistake } from "./setup_mistake.ts"
@@ -20,3 +20,11 @@ export const showConfig = Effect.gen(function* () {
   const rows = names.map((name) => [name, shown[name], VARIABLES[name].meaning])
   return done(shown, textTable(["variable", "value", "meaning"], rows))
 })
+
+/** `portolan config --variables`: every variable with its default and its meaning, whatever is set now. */
+export const listVariables: Report = (() => {
+  const names = Object.keys(VARIABLES) as ReadonlyArray<VariableName>
+  const rows = names.map((name) => [name, VARIABLES[name].fallback ?? "", VARIABLES[name].meaning] as const)
+  const json = rows.map(([variable, fallback, meaning]) => ({ variable, default: fallback, meaning }))
+  return done(json, textTable(["variable", "default", "meaning"], rows))
+})()

@@ -1,9 +1,9 @@
 import { Effect, Layer, Redacted } from "effect"
 import { MEDIA_SCHEMAS } from "../adapters/driving/http/media_docs.ts"
-import { mediaRoutes } from "../adapters/driving/http/media_routes.ts"
+import { type MediaServices, mediaRoutes } from "../adapters/driving/http/media_routes.ts"
 import { checkSecret } from "../domain/media/graph_address.ts"
 import { DEFAULT_MEDIA_RULES } from "../domain/media/policy.ts"
-import { type Area, makeArea } from "./area.ts"
+import { type Area, makeArea, type StartError } from "./area.ts"
 import type { Config, InvalidConfiguration } from "./config.ts"
 import { type CheckedGraph, checkGraphSetup, type GraphSetup, graphLayer } from "./media_layers.ts"
 import { setupMistake } from "./setup_mistake.ts"
@@ -47,6 +47,22 @@ const SERVICE_TIMEOUT_MS = 10_000
 const SERVICE_PAUSE_MAX_MS = 5_000
 
 /**
+ * The media routes over their services.
+ *
+ * @param accountId media account for requests that name none
+ * @param roles realm roles, any one of which may use them
+ */
+export const mediaAreaOver = (
+  layer: Layer.Layer<MediaServices, StartError>,
+  accountId: string | undefined,
+  roles: ReadonlyArray<string>,
+): Area =>
+  makeArea(layer, (services, parts) => ({
+    open: [mediaRoutes({ services, roles, accountId, ...parts })],
+    schemas: MEDIA_SCHEMAS,
+  }))
+
+/**
  * The media area where a graph is configured. The journal lives in the store.
  *
  * @fails {InvalidConfiguration} for a graph that can never work
@@ -61,8 +77,5 @@ export const mediaArea = Effect.fnUntraced(function* (
   })
   return graph === undefined
     ? undefined
-    : makeArea(Layer.merge(graphLayer(graph), store), (services, parts) => ({
-        open: [mediaRoutes({ services, roles: config.MEDIA_ROLES, accountId: graph.accountId, ...parts })],
-        schemas: MEDIA_SCHEMAS,
-      }))
+    : mediaAreaOver(Layer.merge(graphLayer(graph), store), graph.accountId, config.MEDIA_ROLES)
 })

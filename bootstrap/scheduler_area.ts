@@ -5,9 +5,10 @@ import { SCHEDULER_SCHEMAS } from "../adapters/driving/http/scheduler_docs.ts"
 import { schedulerRoutes } from "../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../application/scheduler/restarts.ts"
 import type { InvalidSchedulerSetup } from "../domain/scheduler/errors.ts"
+import type { RestartJournal } from "../domain/scheduler/restart_journal.ts"
 import { RESTART_RULES } from "../domain/scheduler/restart_plan.ts"
 import type { SchedulerPort } from "../domain/scheduler/scheduler_port.ts"
-import { type Area, makeArea } from "./area.ts"
+import { type Area, makeArea, type StartError } from "./area.ts"
 import type { Config } from "./config.ts"
 import type { Store } from "./store.ts"
 
@@ -23,20 +24,36 @@ export const schedulerClient = (config: Config, baseUrl: string): Layer.Layer<Sc
     ...(config.SCHEDULER_TOKEN === undefined ? {} : { token: config.SCHEDULER_TOKEN }),
   })
 
+/** A scheduler, and restarts over it with their journal. */
+export const restartsOver = <E1, E2>(
+  scheduler: Layer.Layer<SchedulerPort, E1>,
+  journal: Layer.Layer<RestartJournal, E2>,
+): Layer.Layer<SchedulerPort | restarts.Restarts, E1 | E2> =>
+  restarts.layer(RESTART_RULES, RESTART_GRACE).pipe(Layer.provideMerge(scheduler), Layer.provide(journal))
+
 /** The scheduler's client and restarts. The journal lives in the store. */
 export const schedulerServices = (config: Config, baseUrl: string, store: Store) =>
-  restarts
-    .layer(RESTART_RULES, RESTART_GRACE)
-    .pipe(Layer.provideMerge(schedulerClient(config, baseUrl)), Layer.provide(store))
+  restartsOver(schedulerClient(config, baseUrl), store)
 
-/** The scheduler's routes over its services. */
-export const schedulerArea = (config: Config, baseUrl: string, store: Store): Area =>
-  makeArea(schedulerServices(config, baseUrl, store), (context, { guard, traced }) => ({
+/**
+ * The scheduler's routes over its services.
+ *
+ * @param roles realm roles, any one of which may use them
+ */
+export const schedulerAreaOver = (
+  services: Layer.Layer<SchedulerPort | restarts.Restarts, StartError>,
+  roles: ReadonlyArray<string>,
+): Area =>
+  makeArea(services, (context, { guard, traced }) => ({
     mounts: [
       {
         prefix: "/scheduler",
-        routes: [schedulerRoutes({ guard, responder: makeResponder(context, traced), roles: config.SCHEDULER_ROLES })],
+        routes: [schedulerRoutes({ guard, responder: makeResponder(context, traced), roles })],
       },
     ],
     schemas: SCHEDULER_SCHEMAS,
   }))
+
+/** The scheduler area of the configured agent. */
+export const schedulerArea = (config: Config, baseUrl: string, store: Store): Area =>
+  schedulerAreaOver(schedulerServices(config, baseUrl, store), config.SCHEDULER_ROLES)

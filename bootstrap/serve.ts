@@ -16,8 +16,15 @@ export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<{
   }
 }
 
+/** How another port is chosen, by the variable that names this one. */
+const OTHER_PORT = {
+  PORT: "set PORT or --port to another one, or to 0 for a free one",
+  ADMIN_PORT: "set ADMIN_PORT to another one, or to 0 for a free one",
+} as const
+
 const bind = (
   fetch: Service["fetch"],
+  variable: keyof typeof OTHER_PORT,
   { hostname: host, port, ...rest }: Place,
 ): Effect.Effect<Listener, AddressUnavailable> =>
   Effect.try({
@@ -27,7 +34,7 @@ const bind = (
       return new AddressUnavailable({
         host,
         port,
-        reason: busy ? "the port is in use" : "the address cannot be bound on this machine",
+        reason: busy ? `the port is in use; ${OTHER_PORT[variable]}` : "the address cannot be bound on this machine",
       })
     },
   })
@@ -59,10 +66,10 @@ export const serveUntilStopped = (
   Effect.gen(function* () {
     const listeners: Array<Listener> = []
     listeners.push(
-      yield* bind(service.fetch, { hostname: config.HOST, port: config.PORT, reusePort: config.REUSE_PORT }),
+      yield* bind(service.fetch, "PORT", { hostname: config.HOST, port: config.PORT, reusePort: config.REUSE_PORT }),
     )
     if (config.ADMIN_PORT !== undefined)
-      listeners.push(yield* bind(service.adminFetch, { hostname: config.HOST, port: config.ADMIN_PORT }))
+      listeners.push(yield* bind(service.adminFetch, "ADMIN_PORT", { hostname: config.HOST, port: config.ADMIN_PORT }))
     const [publicListener, adminListener] = listeners
     log.line("INFO", "Listening", {
       url: publicListener?.url,

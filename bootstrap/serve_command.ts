@@ -1,19 +1,9 @@
-import { Effect, Redacted } from "effect"
-import { Elysia } from "elysia"
-import { done, type Terminal } from "../adapters/driving/cli/command.ts"
-import { collectionDocs } from "../adapters/driving/http/collection_docs.ts"
+import { Effect } from "effect"
+import { done } from "../adapters/driving/cli/command.ts"
 import { products } from "../domain/records/products.ts"
 import { makeSecretMask } from "../domain/secret_mask.ts"
 import type { Area, StartError } from "./area.ts"
-import {
-  type Config,
-  configuredSecrets,
-  InvalidConfiguration,
-  isConfigured,
-  readEnvironment,
-  type VariableName,
-} from "./config.ts"
-import { DEMO_ROLES, makeDemoRealm } from "./demo_realm.ts"
+import { type Config, configuredSecrets, InvalidConfiguration, readEnvironment } from "./config.ts"
 import { verifierLayer } from "./identity_area.ts"
 import { makeLog, standardError } from "./log_output.ts"
 import { serveUntilStopped } from "./serve.ts"
@@ -22,12 +12,20 @@ import { setupMistake } from "./setup_mistake.ts"
 import { type Store, storeLayer } from "./store.ts"
 import { telemetryLayer } from "./telemetry.ts"
 
-const invalid = (variable: VariableName, rule: string) => new InvalidConfiguration({ mistakes: [{ variable, rule }] })
+/** What a way to serve adds to what is configured. */
+type Extension = Pick<ServiceOptions, "collections"> & Partial<Pick<ServiceOptions, "areas" | "extend" | "pageToken">>
 
-type Extension = Pick<ServiceOptions, "collections"> & Partial<Pick<ServiceOptions, "extend">>
-
-/** Builds the service from the configuration and serves it until a signal comes. */
-const run = (config: Config, extension: Extension, announce: (url: string) => void) =>
+/**
+ * Builds the service from the configuration and serves it until a signal comes.
+ *
+ * @param extension what is served beside the configured areas
+ * @param announce called with the public address once it answers
+ */
+export const serveConfigured = (
+  config: Config,
+  { areas: added = [], ...extension }: Extension,
+  announce: (url: string) => void,
+) =>
   Effect.gen(function* () {
     const output = standardError()
     const log = makeLog(config, output)
@@ -40,11 +38,12 @@ const run = (config: Config, extension: Extension, announce: (url: string) => vo
         makeService({
           log,
           repository: store,
-          areas,
+          areas: [...areas, ...added],
           verifier: verifierLayer(config),
           ...(telemetry === undefined ? {} : { telemetry }),
           separateAdmin: config.ADMIN_PORT !== undefined,
           maxInFlight: config.MAX_IN_FLIGHT,
+          ...(config.CORS_ORIGINS === undefined ? {} : { corsOrigins: config.CORS_ORIGINS }),
           ...extension,
         }),
       catch: (failure) => failure as StartError,
@@ -81,81 +80,18 @@ const authored = Effect.fnUntraced(function* (config: Config, file: string) {
   )
 })
 
-/** `portolan serve`: production; it needs the realm's keys (contract section 0). */
-export const serve = Effect.gen(function* () {
+/**
+ * `portolan serve`: production; it needs the realm's keys (contract section 0).
+ *
+ * @param port to listen on; PORT when undefined
+ */
+export const serve = Effect.fnUntraced(function* (port: number | undefined) {
   const config = yield* readEnvironment
   if (config.AUTH_PUBLIC_KEY === undefined && config.AUTH_JWKS_URL === undefined)
-    return yield* invalid("AUTH_PUBLIC_KEY", "is required by 'serve', or AUTH_JWKS_URL instead")
-  const collections = config.COLLECTIONS === undefined ? [products] : yield* authored(config, config.COLLECTIONS)
-  return yield* run(config, { collections }, () => {})
-})
-
-const AUTH_VARIABLES = [
-  "AUTH_PUBLIC_KEY",
-  "AUTH_JWKS_URL",
-  "AUTH_ISSUER",
-  "AUTH_AUDIENCE",
-  "AUTH_CLOCK_TOLERANCE_S",
-  "AUTH_REQUIRE_TYP",
-] as const
-
-/** The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting"). */
-export const demoRoutes: NonNullable<ServiceOptions["extend"]> = (setups, { guard }) => {
-  const handler = setups.get("products")?.handler
-  if (handler === undefined) return []
-  const roles = ["catalogue-admin"]
-  return [
-    new Elysia().delete("/admin/products/:id", handler.delete, {
-      beforeHandle: guard.requireRoles(roles),
-      detail: {
-        ...collectionDocs({ ...products, roles: { delete: roles } }).delete,
-        operationId: "delete_products_as_admin",
-        summary: "Delete as a catalogue admin",
-      },
-    }),
-  ]
-}
-
-const demoScreen = (url: string, token: string): string => {
-  const authorization = `-H "Authorization: Bearer ${token}"`
-  return `Portolan demo: not for production. Its realm and token exist for this run only.
-
-  Address   ${url}
-  API page  ${url}/openapi
-  Roles     ${DEMO_ROLES.join(", ")}
-
-Token:
-
-${token}
-
-Create, list, get:
-
-curl -s -X POST ${url}/api/products -H "Content-Type: application/json" -d '{"name":"Anchor chain","price":12.5}' ${authorization}
-
-curl -s "${url}/api/products?limit=10" ${authorization}
-
-curl -s ${url}/api/products/1 ${authorization}
-
-Stop with Ctrl-C. Log lines follow.
-
-`
-}
-
-/** `portolan demo`: the products collection behind a realm made for this run (contract section 0). */
-export const demo = Effect.fnUntraced(function* (terminal: Terminal) {
-  const config = yield* readEnvironment
-  const set = AUTH_VARIABLES.filter(isConfigured)
-  if (set.length > 0)
     return yield* new InvalidConfiguration({
-      mistakes: set.map((variable) => ({
-        variable,
-        rule: "must not be set for the demo, which makes its own realm; use 'portolan serve'",
-      })),
+      mistakes: [{ variable: "AUTH_PUBLIC_KEY", rule: "is required by 'serve', or AUTH_JWKS_URL instead" }],
+      instead: "demo",
     })
-  const { publicKey, token } = yield* Effect.promise(makeDemoRealm)
-  return yield* run(
-    { ...config, AUTH_PUBLIC_KEY: Redacted.make(publicKey) },
-    { collections: [products], extend: demoRoutes },
-    (url) => terminal.out(demoScreen(url, token)),
-  )
+  const collections = config.COLLECTIONS === undefined ? [products] : yield* authored(config, config.COLLECTIONS)
+  return yield* serveConfigured({ ...config, PORT: port ?? config.PORT }, { collections }, () => {})
 })

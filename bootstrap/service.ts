@@ -4,6 +4,7 @@ import { OVERLOADED_ROUTE } from "../adapters/driving/http/answered_request.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
 import { collectionSchemas } from "../adapters/driving/http/collection_docs.ts"
 import { type CollectionSetup, setupCollection } from "../adapters/driving/http/collection_routes.ts"
+import { makeCors } from "../adapters/driving/http/cors.ts"
 import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { makeInFlight } from "../adapters/driving/http/in_flight.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
@@ -33,6 +34,10 @@ export interface ServiceOptions {
   readonly separateAdmin: boolean
   /** Requests of the public listener that run at a time. */
   readonly maxInFlight: number
+  /** Origins whose pages may use the service, or `*` alone for every one; none when omitted. */
+  readonly corsOrigins?: ReadonlyArray<string>
+  /** A token that the API page fills in for whoever opens it on this machine; none when omitted. */
+  readonly pageToken?: string | undefined
   /** More routes, such as a handler mounted a second time; they guard themselves. */
   readonly extend?: (setups: ReadonlyMap<string, CollectionSetup<object>>, parts: AreaParts) => ReadonlyArray<AnyElysia>
 }
@@ -73,6 +78,14 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const setups = new Map(
     options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, responder })]),
   )
+  const prepare = Effect.forEach(setups.values(), ({ store }) => store.prepare, {
+    concurrency: "unbounded",
+    discard: true,
+  })
+  await runtime.runPromise(prepare).catch(async (failure) => {
+    await runtime.dispose()
+    throw failure
+  })
   const areaRoutes = Context.get(context, BuiltAreas).map((routes) => routes(context, { guard, responder, traced }))
   const unexpected = (failure: unknown, requestId: string) =>
     log.line("ERROR", "Unexpected failure", {
@@ -81,7 +94,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     })
   // Readiness writes to the store: at most once in this time, whoever asks and however often.
   const storeReady = Effect.runSync(Effect.cachedWithTTL(repository.ready, "1 second"))
-  const health = () => healthRoutes(Effect.andThen(storeReady, verifier.ready), responder)
+  const health = () => healthRoutes(VERSION, Effect.andThen(storeReady, verifier.ready), responder)
   const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder, true))
 
   const inFlight = makeInFlight(options.maxInFlight)
@@ -94,6 +107,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       ...options.collections.map(collectionSchemas),
       ...areaRoutes.map((each) => each.schemas),
     ),
+    pageToken: options.pageToken,
     guard,
     responder,
     mounts: [
@@ -105,6 +119,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
       ...areaRoutes.flatMap(({ open = [] }) => open),
       ...(options.extend?.(setups, { guard, responder, traced }) ?? []),
     ],
+    ...(options.corsOrigins === undefined ? {} : { cors: makeCors(options.corsOrigins) }),
     isFull: inFlight.isFull,
     report: (answered) => {
       metrics.record(answered)

@@ -87,3 +87,26 @@ export const roleList = (fallback: string, meaning: string): Variable<ReadonlyAr
     const roles = value.split(",").map((role) => role.trim())
     return roles.every((role) => role !== "") ? { value: roles } : { rule: "must be a comma list of realm role names" }
   })
+
+/** The rule that an entry of a list of origins breaks; `undefined` when it breaks none. */
+const originRule = (origin: string, only: boolean): string | undefined => {
+  if (origin === "*") return only ? undefined : "must stand alone: * is every origin"
+  const url = URL.canParse(origin) ? new URL(origin) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    return "must be an origin such as https://app.example.com: http or https, a host and perhaps a port"
+  // Browsers send one spelling only, and it is compared character by character.
+  return url.origin === origin
+    ? undefined
+    : "must be as browsers send it: lower case, no path or slash at its end, no default port"
+}
+
+/** A comma list of web origins (RFC 6454 section 6.2), or `*` alone, or nothing. */
+export const optionalOrigins = (meaning: string): Variable<ReadonlyArray<string> | undefined> =>
+  variable<ReadonlyArray<string> | undefined>(undefined, meaning, (value) => {
+    const origins = value.split(",").map((origin) => origin.trim())
+    const rules = origins.flatMap((origin, at) => {
+      const rule = originRule(origin, origins.length === 1)
+      return rule === undefined ? [] : [`entry ${at + 1} ${rule}`]
+    })
+    return rules.length === 0 ? { value: origins } : { rule: rules.join("; ") }
+  })

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
+import { connectionFailure } from "./connection_failure.ts"
 import type { Service } from "./state.ts"
 
 /** Header that marks a question of the stack itself; its value is the secret of this run. */
@@ -49,6 +50,6 @@ export const askControl = async (url: string, secret: string, timeoutMs = 2000):
     if (response.status !== 200 || !text.startsWith('{"service":')) return "another program answers there"
     return JSON.parse(text) as ServiceReport
   } catch (failure) {
-    return failure instanceof Error && "code" in failure ? String(failure.code) : "no answer"
+    return connectionFailure(failure)
   }
 }

@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { type RoutePolicy, routesOf } from "../domain/gateway/route_profile.ts"
 import { sendRaw } from "./check/raw_http.ts"
+import { connectionFailure } from "./connection_failure.ts"
 import { askControl } from "./control.ts"
 import { WORKERS } from "./docker/images.ts"
 import { StackFailed } from "./errors.ts"
@@ -95,10 +96,7 @@ const CONDITIONS: ReadonlyArray<Condition> = [
   { part: "gateway", what: "refuses what it should and lets the rest through", look: refuses },
 ]
 
-const seen = (look: Promise<string | undefined>): Promise<string | undefined> =>
-  look.catch((failure: unknown) =>
-    failure instanceof Error && "code" in failure ? String(failure.code) : "no usable answer",
-  )
+const seen = (look: Promise<string | undefined>): Promise<string | undefined> => look.catch(connectionFailure)
 
 /**
  * Waits until the stack does what it is for.

@@ -3,10 +3,16 @@ import type { Collection } from "../../domain/records/collection.ts"
 import type { InvalidPage, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
 import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"
+import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 
 /** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
 export interface RecordStore<F extends object> {
+  /**
+   * Makes what the collection declares, such as indexes. Every other method does so before its first use; a service does it
+   * when it starts, so that a store that cannot is found out then.
+   */
+  readonly prepare: Effect.Effect<void, StoreUnavailable>
   /** Records in ascending id order. */
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
@@ -51,15 +57,28 @@ export interface RecordService<F extends object> {
  * under the collection's name passed the collection's judgement.
  */
 export const makeRecordStore = <F extends object>(
-  { name }: Collection<F>,
+  collection: Collection<F>,
   repository: RecordRepository["Service"],
-): RecordStore<F> => ({
-  list: (page) => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>,
-  get: (id) => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>,
-  create: (fields) => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>,
-  remove: (id) => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>,
-  count: () => repository.count(name),
-})
+): RecordStore<F> => {
+  const { name } = collection
+  let prepared = false
+  const prepare = Effect.tap(
+    Effect.suspend(() => repository.prepare(storedShapeOf(collection))),
+    Effect.sync(() => {
+      prepared = true
+    }),
+  )
+  const first = <A, E>(call: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+    prepared ? call() : Effect.andThen(prepare, Effect.suspend(call))
+  return {
+    prepare,
+    list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
+    get: (id) => first(() => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>),
+    create: (fields) => first(() => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>),
+    remove: (id) => first(() => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>),
+    count: () => first(() => repository.count(name)),
+  }
+}
 
 /** The use cases of one collection over its store (seed 4.1). */
 export const makeRecordService = <F extends object>(

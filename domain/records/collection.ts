@@ -23,6 +23,8 @@ export interface CollectionDefinition<S extends TObject> {
   readonly fields: S
   /** Realm roles per operation: any one of them is enough. An operation not named needs a token only. */
   readonly roles?: { readonly [operation in Operation]?: ReadonlyArray<string> }
+  /** Fields, or lists of fields, by which the store is to find and sort records without reading all of them. */
+  readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
 }
 
 /** What is known of a record type without its TypeScript type. */
@@ -31,6 +33,7 @@ export interface CollectionShape {
   /** Schema of what a client may submit. */
   readonly fields: TObject
   readonly roles: { readonly [operation in Operation]?: ReadonlyArray<string> }
+  readonly indexes: ReadonlyArray<string | ReadonlyArray<string>>
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */
@@ -138,7 +141,7 @@ export const defineCollection = <S extends TObject>(
   definition: CollectionDefinition<S>,
   judge: PatternJudge = refuseEveryPattern,
 ): Collection<Static<S>> => {
-  const { name, roles = {} } = definition
+  const { name, roles = {}, indexes = [] } = definition
   const issues = collectionMistakes(definition, judge)
   if (issues.length > 0) throw new InvalidCollectionSetup({ collection: String(name), issues })
   const fields = withBounds(changed<TObject>(definition.fields, { additionalProperties: false }))
@@ -157,5 +160,5 @@ export const defineCollection = <S extends TObject>(
     for (const key of texts) if (isBlank(record[key])) broken.push({ pointer: `/${key}`, message: "must not be blank" })
     return broken.length > 0 ? invalid(broken) : Effect.succeed(record as Static<S>)
   }
-  return { name, fields, roles, check }
+  return { name, fields, roles, indexes, check }
 }

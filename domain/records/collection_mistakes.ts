@@ -1,3 +1,4 @@
+import type { TObject } from "typebox"
 import { Check, Errors } from "typebox/schema"
 import { type Issue, memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
@@ -5,7 +6,9 @@ import { isBlank, isRequiredText } from "./blank_text.ts"
 import { TEXT_LENGTH_MAX } from "./bounded_schema.ts"
 import { cleanJson, DEPTH_MAX, isReservedKey } from "./json_hygiene.ts"
 import type { PatternJudge } from "./pattern_judge.ts"
+import { queryFieldsOf } from "./query_field.ts"
 import { DEFINITION_SCHEMA, IN_PLACE, partsOf } from "./schema_keywords.ts"
+import { indexNames } from "./stored_shape.ts"
 
 /** What breaks the form of a definition, keyword by keyword. Nothing is compiled: each definition is judged once. */
 const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
@@ -94,6 +97,23 @@ const idIssues = (fields: unknown): ReadonlyArray<Issue> =>
     ? [{ pointer: "/fields/properties/id", message: "must not be defined: the server assigns it" }]
     : []
 
+/** Indexes that no store could make, or that a store has anyway. */
+const indexIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
+  const known = queryFieldsOf(definition["fields"] as TObject)
+  const declared = ((definition["indexes"] ?? []) as ReadonlyArray<string | ReadonlyArray<string>>).map(indexNames)
+  const issueOf = (names: ReadonlyArray<string>, at: number): string | undefined => {
+    const unknown = names.find((name) => !known.has(name))
+    if (unknown !== undefined) return `names '${unknown}', which is no field of texts, numbers or flags alone`
+    if (names.includes("id")) return "names 'id', which every index ends with"
+    const same = declared.findIndex((each) => each.join() === names.join())
+    return same < at ? "is declared twice" : undefined
+  }
+  return declared.flatMap((names, at) => {
+    const message = issueOf(names, at)
+    return message === undefined ? [] : [{ pointer: `/indexes/${at}`, message }]
+  })
+}
+
 /** Defaults that a create would be refused for. */
 const defaultIssues = (schema: unknown, pointer: string): ReadonlyArray<Issue> => {
   if (!isObject(schema)) return []
@@ -112,7 +132,7 @@ const defaultIssues = (schema: unknown, pointer: string): ReadonlyArray<Issue> =
 /**
  * Everything that is wrong with the definition of a collection: its form, and rules that could never hold or never end.
  *
- * @param definition what the author wrote: an object with `name`, `fields` and `roles`
+ * @param definition what the author wrote: an object with `name`, `fields`, `roles` and `indexes`
  * @param judge of the patterns in it; each is judged once
  */
 export const collectionMistakes = (definition: unknown, judge: PatternJudge): ReadonlyArray<Issue> => {
@@ -127,7 +147,7 @@ export const collectionMistakes = (definition: unknown, judge: PatternJudge): Re
     const form = formIssues(plain)
     if (form.length > 0 || !isObject(plain)) return form
     const rules = [...idIssues(plain["fields"]), ...schemaIssues(plain["fields"], "/fields", NONE, judgeOnce)]
-    return rules.length > 0 ? rules : defaultIssues(plain["fields"], "/fields")
+    return rules.length > 0 ? rules : [...indexIssues(plain), ...defaultIssues(plain["fields"], "/fields")]
   } catch (failure) {
     if (failure instanceof RangeError) return [{ pointer: "/fields", message: "is nested too deeply" }]
     if (failure instanceof TypeError) return [{ pointer: "/fields", message: "is not JSON" }]

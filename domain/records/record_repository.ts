@@ -2,6 +2,7 @@ import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import type { RecordNotFound } from "./errors.ts"
 import type { Page } from "./page.ts"
+import type { StoredShape } from "./stored_shape.ts"
 
 /** The fields of a record, checked by its collection; never contains `id`. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -20,6 +21,11 @@ export type Stored<F extends object = Fields> = { readonly id: number } & Readon
 export class RecordRepository extends Context.Service<
   RecordRepository,
   {
+    /**
+     * Makes what the collection declares, and takes away what an earlier version of it declared. Whoever serves a collection
+     * calls it once before anything else; to call it again changes nothing.
+     */
+    readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
     /** Records in ascending id order; `page.limit` 0 gives none. */
     readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */

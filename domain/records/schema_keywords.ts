@@ -1,5 +1,6 @@
 import { memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
+import { INDEX_FIELDS_MAX, INDEXES_MAX } from "./stored_shape.ts"
 
 /** Most members of one list or object inside a schema. The validator's code nests once per member: 8,000 overflow its stack. */
 const MEMBERS_MAX = 1_000
@@ -116,6 +117,17 @@ export const DEFINITION_SCHEMA = {
       type: "object",
       properties: { list: roles, get: roles, create: roles, delete: roles },
       additionalProperties: false,
+    },
+    indexes: {
+      type: "array",
+      items: {
+        type: ["string", "array"],
+        items: { type: "string" },
+        minItems: 1,
+        maxItems: INDEX_FIELDS_MAX,
+        uniqueItems: true,
+      },
+      maxItems: INDEXES_MAX,
     },
   },
   additionalProperties: false,

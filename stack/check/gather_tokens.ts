@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto"
 import { Data } from "effect"
 import type { JWK } from "jose"
 import { isObject } from "../../domain/json_object.ts"
+import { connectionFailure } from "../connection_failure.ts"
 import { ENDPOINTS } from "../realm.ts"
 import { serviceToken, type TokenSource, userTokens } from "../token.ts"
 import { type Credentials, makeCredentials, readParts, type TokenBase } from "./credentials.ts"
@@ -34,11 +35,8 @@ export class NoTokens extends Data.TaggedError("NoTokens")<{ readonly url: strin
 
 const TIMEOUT_MS = 5000
 
-const reasonOf = (failure: unknown): string =>
-  failure instanceof Error ? ("code" in failure ? String(failure.code) : failure.message) : "no answer"
-
 const from = <A>(url: string, asked: Promise<A>): Promise<A> =>
-  asked.catch((failure: unknown) => Promise.reject(new NoTokens({ url, reason: reasonOf(failure) })))
+  asked.catch((failure: unknown) => Promise.reject(new NoTokens({ url, reason: connectionFailure(failure) })))
 
 const getJson = async (url: string): Promise<unknown> => {
   const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) })

@@ -1,6 +1,7 @@
 import { connect, isIP } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { Data } from "effect"
+import { connectionFailure } from "../connection_failure.ts"
 
 const TIMEOUT_MS = 8000
 
@@ -28,9 +29,7 @@ export class Unreachable extends Data.TaggedError("Unreachable")<{ readonly url:
   readonly code = "UNREACHABLE"
   readonly exitCode = 2
   override get message(): string {
-    const { cause } = this
-    const reason = cause instanceof Error ? ("code" in cause ? String(cause.code) : cause.message) : "no connection"
-    return `nothing can be asked at ${this.url}: ${reason}`
+    return `nothing can be asked at ${this.url}: ${connectionFailure(this.cause)}`
   }
 }
 

@@ -1,4 +1,4 @@
-// README's recipes and its way of a request, walked: what they name is there, and what they promise is so.
+// The recipes and the way of a request, walked: what they name is there, and what they promise is so.
 import { describe, expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -7,13 +7,15 @@ import { loadCollections } from "../../bootstrap/collections_file.ts"
 import { importsOf, sourceFiles } from "./source_tree.ts"
 
 const ROOT = join(import.meta.dir, "../..")
-const readme = readFileSync(join(ROOT, "README.md"), "utf8")
 const files = sourceFiles()
 
-const section = (title: string): string => {
-  const [, text = ""] = readme.split(`\n## ${title}\n`)
+const section = (page: string, title: string): string => {
+  const [, text = ""] = readFileSync(join(ROOT, page), "utf8").split(`\n## ${title}\n`)
   return text.split("\n## ")[0] ?? ""
 }
+
+/** The way of a request, and every code of an error, are on the page of the HTTP edge. */
+const EDGE = "adapters/driving/http/README.md"
 
 /** Files that a text names in code spans, patterns such as `<port>` left out. */
 const namedFiles = (text: string): ReadonlyArray<string> =>
@@ -26,7 +28,7 @@ const rows = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
     .map((line) => line.split("|").map((cell) => cell.trim()))
 
 describe("the way of a request", () => {
-  const hops = rows(section("The map"))
+  const hops = rows(readFileSync(join(ROOT, EDGE), "utf8"))
 
   test("names files that exist", () => {
     expect(hops.map(([, hop]) => Number(hop))).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
@@ -35,24 +37,20 @@ describe("the way of a request", () => {
       for (const path of namedFiles(file)) expect([path, existsSync(join(ROOT, path))]).toEqual([path, true])
     }
   })
-
-  test("is the same table as beside the edge", () => {
-    const edge = readFileSync(join(ROOT, "adapters/driving/http/README.md"), "utf8")
-    const named = (table: ReadonlyArray<ReadonlyArray<string>>) =>
-      table.map(([, hop, file = ""]) => [hop, file.split("`")[1]])
-    expect(named(rows(edge))).toEqual(named(hops))
-  })
 })
 
 describe("how to add", () => {
   test("every file that a recipe names exists", () => {
-    const named = namedFiles(section("How to add"))
+    const named = namedFiles(section("CONTRIBUTING.md", "How to add"))
     expect(named.length).toBeGreaterThan(3)
     expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 
-  test("a collection: README's file is served as it stands", async () => {
-    const [, json = ""] = /```json\n([\s\S]*?)```/.exec(section("A record type of your own")) ?? []
+  test.each([
+    ["README.md", "Your own records in a minute"],
+    ["domain/records/README.md", "A record type in a file"],
+  ])("a collection: the file of %s is served as it stands", async (page, title) => {
+    const [, json = ""] = /```json\n([\s\S]*?)```/.exec(section(page, title)) ?? []
     const path = join(process.env["TMPDIR"] ?? "/tmp", `portolan-recipe-${process.pid}.json`)
     await Bun.write(path, json)
     const [ships] = await Effect.runPromise(loadCollections(path))
@@ -82,8 +80,8 @@ describe("how to add", () => {
     }
   })
 
-  test("an error: every code that a client can meet has a row in README's table", () => {
-    const table = section("Errors")
+  test("an error: every code that a client can meet has a row in the table", () => {
+    const table = section(EDGE, "Errors")
     const codes = files
       .filter(({ path }) =>
         /^(domain\/\w+\/(errors|graph_failure)|domain\/store_unavailable|adapters\/driving\/http\/http_refusal)\.ts$/.test(

@@ -195,6 +195,23 @@ export const recordRepositoryContract = ({ name, layer, keeps }: RepositoryUnder
       }),
     )
 
+    promises("is prepared over records that are there, again, and for other indexes", (repository, collection) =>
+      Effect.gen(function* () {
+        const fields = [
+          { name: "at", kind: "number" },
+          { name: "größe-空白", kind: "text" },
+          { name: "sold", kind: "flag" },
+        ] as const
+        const created = yield* repository.create(collection, { at: 1, "größe-空白": "x", sold: true })
+        for (const indexes of [[{ fields }], [{ fields }], [], fields.map((field) => ({ fields: [field] })), []]) {
+          yield* repository.prepare({ name: collection, indexes })
+          expect(yield* repository.get(collection, created.id)).toEqual(created)
+          yield* repository.create(collection, { at: "1", "größe-空白": [1], sold: null })
+        }
+        expect(yield* repository.count(collection)).toBe(6)
+      }),
+    )
+
     promises("is ready, and shows nothing of how it found out", (repository, collection) =>
       Effect.gen(function* () {
         yield* createAll(repository, collection, 2)

@@ -1,6 +1,6 @@
 // Who gets past: 401 first, then 403, then everything else. A refused caller learns nothing and touches nothing.
 import { describe, expect, test } from "bun:test"
-import { demoRoutes } from "../../bootstrap/serve_command.ts"
+import { demoRoutes } from "../../bootstrap/demo_command.ts"
 import { defineCollection } from "../../domain/records/collection.ts"
 import { products } from "../../domain/records/products.ts"
 import { dataOf } from "../support/data_of.ts"
@@ -18,11 +18,14 @@ const as = (...roles: ReadonlyArray<string>) => ({ authorization: `Bearer ${serv
 const withoutToken = (path: string, init: RequestInit = {}) => fetch(`${service.url}${path}`, init)
 
 /** Routes that answer without a token (contract sections 1 and 2). */
-const OPEN = ["/health/live", "/health/ready", "/openapi", "/openapi.json", "/openapi/start.js", "/openapi/:file"]
+const OPEN = ["/", "/health/live", "/health/ready", "/openapi", "/openapi.json", "/openapi/start.js", "/openapi/:file"]
+
+/** Answers to the page of the demo alone; tests/process/demo.test.ts says to whom. */
+const DEMO_ONLY = "/openapi/token"
 
 describe("without a token", () => {
   test("every route but health and the API page answers 401", async () => {
-    const closed = service.routes.filter(({ path }) => !OPEN.includes(path))
+    const closed = service.routes.filter(({ path }) => ![...OPEN, DEMO_ONLY].includes(path))
     expect(closed.map(({ path }) => path)).toContain("/admin/products/:id")
     expect(closed.length).toBeGreaterThanOrEqual(16)
     for (const { method, path } of closed) {
@@ -43,6 +46,7 @@ describe("without a token", () => {
       const response = await withoutToken(path.replace(":file", "swagger-ui.css"))
       expect([path, response.status]).toEqual([path, 200])
     }
+    expect((await withoutToken(DEMO_ONLY, { headers: { "sec-fetch-site": "same-origin" } })).status).toBe(404)
     const routes = new Set(service.routes.map(({ path }) => path))
     expect(OPEN.filter((path) => !routes.has(path))).toEqual([])
   })

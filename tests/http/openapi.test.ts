@@ -12,7 +12,7 @@ import { SCHEDULER_SCHEMAS } from "../../adapters/driving/http/scheduler_docs.ts
 import { schedulerRoutes } from "../../adapters/driving/http/scheduler_routes.ts"
 import * as restarts from "../../application/scheduler/restarts.ts"
 import { makeArea } from "../../bootstrap/area.ts"
-import { demoRoutes } from "../../bootstrap/serve_command.ts"
+import { demoRoutes } from "../../bootstrap/demo_command.ts"
 import { isObject } from "../../domain/json_object.ts"
 import { defineCollection } from "../../domain/records/collection.ts"
 import { RESTART_RULES } from "../../domain/scheduler/restart_plan.ts"

@@ -5,6 +5,7 @@ import * as memoryRecords from "../../adapters/driven/record_repository/memory.t
 import * as joseVerifier from "../../adapters/driven/token_verifier/jose.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
+import manifest from "../../package.json" with { type: "json" }
 import { expectProblem } from "../support/expect_problem.ts"
 import { sharedService, startService, type TestService } from "../support/test_service.ts"
 
@@ -16,6 +17,7 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
   Layer.succeed(
     RecordRepository,
     RecordRepository.of({
+      prepare: () => Effect.void,
       list: () => call,
       get: () => call,
       create: () => call,
@@ -60,12 +62,12 @@ const failing = await sharedService({ repository: defective })
 
 describe("health", () => {
   test("live and ready need no token", async () => {
-    for (const [path, status] of [
-      ["live", "live"],
-      ["ready", "ready"],
+    for (const [path, body] of [
+      ["live", { status: "live", version: manifest.version }],
+      ["ready", { status: "ready" }],
     ] as const) {
       const response = await fetch(`${service.url}/health/${path}`)
-      expect([response.status, await response.json()]).toEqual([200, { status }])
+      expect([response.status, await response.json()]).toEqual([200, body])
       expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/)
     }
   })

@@ -233,7 +233,7 @@ describe("framing", () => {
       "HTTP/1.1 200",
     ])
     expect(first).toMatch(/content-length: [1-9]/i)
-    expect(rest).toEqual(['{"status":"live"}'])
+    expect(rest).toEqual([expect.stringMatching(/^\{"status":"live","version":"[^"]+"\}$/)])
   })
 })
 

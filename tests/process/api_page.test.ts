@@ -1,22 +1,26 @@
 // The API page in a real browser that can reach nothing but the service.
 import { afterAll, beforeAll, expect, test } from "bun:test"
+import { join } from "node:path"
 import { type Browser, chromium, type Locator, type Page } from "playwright-core"
 import { CHROMIUM, realSuite } from "../support/real_servers.ts"
-import { endProcesses, startProcess } from "../support/service_process.ts"
+import { callerHeaders, endProcesses, serve, startProcess } from "../support/service_process.ts"
 
 realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
   let browser: Browser
-  let page: Page
-  let url: string
-  let token: string
   const elsewhere: Array<string> = []
   const complaints: Array<string> = []
 
   beforeAll(async () => {
-    const demo = startProcess(["demo"], { STORE: "memory" })
-    url = (await demo.shows(/API page +(\S+)\/openapi\n/))[1] ?? ""
-    token = (await demo.shows(/^(eyJ\S+)$/m))[1] ?? ""
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] })
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await endProcesses()
+  })
+
+  /** A tab that reaches this address alone, on the page that `/` leads to. */
+  const open = async (url: string): Promise<Page> => {
     const context = await browser.newContext()
     await context.route("**/*", (route) => {
       const asked = route.request().url()
@@ -24,18 +28,15 @@ realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
       elsewhere.push(asked)
       return route.abort()
     })
-    page = await context.newPage()
+    const page = await context.newPage()
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text())
     })
     page.on("pageerror", (failure) => complaints.push(failure.message))
-    await page.goto(`${url}/openapi`)
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await endProcesses()
-  })
+    await page.goto(`${url}/`)
+    expect(page.url()).toBe(`${url}/openapi`)
+    return page
+  }
 
   /** Opens an operation, tries it with its example, and gives the status that the page shows. */
   const execute = async (operation: Locator): Promise<string | null> => {
@@ -44,24 +45,64 @@ realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
     return operation.locator(".live-responses-table .response .response-col_status").textContent()
   }
 
-  test("shows every operation", async () => {
-    await page.locator("#operations-products-create_products").waitFor()
-    expect(await page.locator(".opblock").count()).toBe(8)
-  })
+  const authorized = (page: Page) => page.locator(".auth-wrapper .authorize.locked").first().waitFor()
 
-  test("with a pasted token, Execute creates a record and reads it", async () => {
-    await page.locator(".auth-wrapper .authorize").first().click()
-    await page.locator(".auth-container input").fill(token)
-    await page.locator(".auth-btn-wrapper .authorize").click()
-    await page.locator(".auth-btn-wrapper .btn-done").click()
+  test("of the demo shows every area, is authorized at once and after a reload, and Execute works", async () => {
+    const demo = startProcess(["demo"], { STORE: "memory" })
+    const page = await open((await demo.shows(/API page +(\S+)\/openapi\n/))[1] ?? "")
+    await authorized(page)
+    await page.reload()
+    await authorized(page)
+
+    const groups = await page.locator(".opblock-tag > a").allTextContents()
+    expect(groups).toEqual(["products", "scheduler", "media", "operations"])
+    const products = await page.locator("[id^=operations-products-]").evaluateAll((all) => all.map(({ id }) => id))
+    expect(products.map((id) => id.split("-")[2])).toEqual([
+      "list_products",
+      "get_products",
+      "create_products",
+      "delete_products",
+      "delete_products_as_admin",
+    ])
 
     const create = page.locator("#operations-products-create_products")
     expect(await execute(create)).toStartWith("201")
     expect(await create.locator(".live-responses-table .response .response-col_description").textContent()).toContain(
       '"name": "Anchor chain"',
     )
-    const list = page.locator("#operations-products-list_products")
-    expect(await execute(list)).toStartWith("200")
+    expect(await execute(page.locator("#operations-products-list_products"))).toStartWith("200")
+    expect(await execute(page.locator("#operations-media-publishingLimit"))).toStartWith("200")
+
+    const background = () => page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor")
+    const shown: Array<string> = []
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.evaluate("scrollTo(0, 0)")
+      const folder = process.env["TEST_SCREENSHOTS"]
+      if (folder) await page.screenshot({ path: join(folder, `api-page-${colorScheme}.png`) })
+      shown.push(await background())
+    }
+    expect(shown[1]).toBe("rgb(28, 32, 34)")
+    expect(shown[0]).not.toBe(shown[1])
+  })
+
+  test("of the service keeps a pasted token over a reload, and forgets it at logout", async () => {
+    const { address } = await serve({ STORE: "memory" })
+    const page = await open(address)
+    const dialog = page.locator(".auth-wrapper .authorize").first()
+    await dialog.click()
+    await page.locator(".auth-container input").fill(callerHeaders()["authorization"]?.replace("Bearer ", "") ?? "")
+    await page.locator(".auth-btn-wrapper .authorize").click()
+    await page.locator(".auth-btn-wrapper .btn-done").click()
+    await page.reload()
+    await authorized(page)
+    expect(await execute(page.locator("#operations-products-list_products"))).toStartWith("200")
+
+    await dialog.click()
+    await page.locator(".auth-btn-wrapper .modal-btn", { hasText: "Logout" }).click()
+    await page.goto(`${address}/openapi`)
+    await page.locator(".opblock").first().waitFor()
+    expect(await page.locator(".auth-wrapper .authorize.unlocked").count()).toBe(1)
   })
 
   test("asked nobody but the service, and the browser had nothing to complain about", () => {

@@ -1,6 +1,7 @@
 // The command line's manners: help, exit codes, what goes to which output (contract section 5).
 import { afterAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
+import { VARIABLES } from "../../bootstrap/config.ts"
 import manifest from "../../package.json" with { type: "json" }
 import { runHere } from "../support/command_here.ts"
 import { endProcesses, runProcess, serveEnvironment } from "../support/service_process.ts"
@@ -38,6 +39,22 @@ describe("portolan", () => {
     ["a group alone", ["jobs"], ""],
     ["an unknown command", ["nonsense"], 'Unknown subcommand "nonsense" for "portolan"\nTry: portolan --help\n'],
     ["an unknown flag", ["jobs", "get", "x", "--regoin", "eu"], "--region\nTry: portolan jobs get --help\n"],
+    [
+      "a port that is none",
+      ["serve", "--port", "65536"],
+      "must be a whole number from 0 to 65535\nTry: portolan serve --help\n",
+    ],
+    ["a realm that is not named", ["serve"], "or AUTH_JWKS_URL instead\nTry: portolan demo\n"],
+    [
+      "a variable that is missing",
+      ["jobs", "get", "x"],
+      "SCHEDULER_URL is required by 'jobs' and 'allocations'\nTry: portolan config --variables\n",
+    ],
+    [
+      "an option of the stack",
+      ["--json=false", "stack", "up", "--database", "postgres"],
+      "\nTry: portolan stack up --help\n",
+    ],
     ["an unknown flag, for a program", ["config", "--jsn", "--json"], '"WRONG_USAGE"'],
   ])("%s: exit 2", async (_what, words, said) => {
     const { code, stderr } = await runHere(words)
@@ -65,6 +82,14 @@ describe("portolan", () => {
     expect(json.stdout + text.stdout + text.stderr).not.toContain("HIDDEN")
   })
 
+  test.concurrent("config --variables lists every variable with its default, also when what is set is wrong", async () => {
+    const { code, stdout, stderr } = await runHere(["config", "--variables", "--json"], { PORT: "wrong" })
+    expect([code, stderr]).toEqual([0, ""])
+    const listed: ReadonlyArray<{ variable: string; default: unknown; meaning: string }> = JSON.parse(stdout)
+    expect(listed.map(({ variable }) => variable)).toEqual(Object.keys(VARIABLES))
+    expect(listed).toContainEqual({ variable: "PORT", default: 8080, meaning: "port of the public listener" })
+  })
+
   test.concurrent("config shows how many realm keys it read, and ends like the start when it cannot read them", async () => {
     const keys = [KEYS.realm(), KEYS.other()].map(({ publicKey }) => bareOf(publicKey))
     for (const [value, shown] of [
@@ -88,10 +113,15 @@ describe("portolan", () => {
     try {
       const { code, stdout, stderr } = await runProcess(["serve"], { ...serveEnvironment(), PORT: String(port) })
       expect([code, stdout]).toEqual([1, ""])
-      expect(stderr).toContain(`Cannot listen on 127.0.0.1:${port}: the port is in use\n`)
+      expect(stderr).toContain(
+        `Cannot listen on 127.0.0.1:${port}: the port is in use; set PORT or --port to another one, or to 0 for a free one\n`,
+      )
       expect(stderr).not.toContain("    at ")
       const admin = await runHere(["serve"], { ...inMemory(), ADMIN_PORT: String(port) })
-      expect([admin.code, admin.stderr.includes(`127.0.0.1:${port}: the port is in use`)]).toEqual([1, true])
+      expect([admin.code, admin.stderr.includes(`127.0.0.1:${port}: the port is in use; set ADMIN_PORT`)]).toEqual([
+        1,
+        true,
+      ])
     } finally {
       other.close()
     }

@@ -25,6 +25,7 @@ const WRONG = {
   PORT: [`80${MARK}`, "must be a whole number from 0 to 65535"],
   REUSE_PORT: [MARK, "must be true or false"],
   MAX_IN_FLIGHT: ["0", "must be a whole number from 1 to 100000"],
+  CORS_ORIGINS: [`https://a.example, ${MARK}`, /^entry 2 must be an origin such as /],
   ADMIN_PORT: ["65536", "must be a whole number from 0 to 65535"],
   LOG_LEVEL: [MARK, "must be one of debug, info, warn, error"],
   LOG_FORMAT: [MARK, "must be one of pretty, json"],
@@ -47,10 +48,12 @@ const WRONG = {
 /** Any text will do for these; some are judged by what they name, below. */
 const FREE = `HOST PORTOLAN_HOME COLLECTIONS AUTH_PUBLIC_KEY AUTH_ISSUER AUTH_AUDIENCE SQLITE_PATH MONGODB_URL
   SCHEDULER_TOKEN SCHEDULER_SCALE_GROUP GRAPH_API_VERSION GRAPH_ACCOUNT_ID GRAPH_ACCESS_TOKEN GRAPH_APP_ID
-  GRAPH_APP_SECRET IDP_REALM IDP_CLIENT_ID IDP_CLIENT_SECRET`.split(/\s+/)
+  GRAPH_APP_SECRET IDP_REALM IDP_CLIENT_ID IDP_CLIENT_SECRET OTEL_SERVICE_NAME`.split(/\s+/)
 
+/** One a line, before the line that says what to type next. */
 const mistakesOf = (stderr: string): ReadonlyArray<readonly [variable: string, rule: string]> =>
   stderr
+    .replace(/Try: portolan .+\n$/, "")
     .trimEnd()
     .split("\n")
     .map((line) => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)])
@@ -74,7 +77,11 @@ describe("wrong variables", () => {
     "a typing mistake in a name ends '%s'",
     async (words) => {
       const { code, stdout, stderr } = await runHere(words.split(" "), { AUTH_ISUER: MARK })
-      expect([code, stdout, stderr]).toEqual([2, "", "AUTH_ISUER is unknown; did you mean AUTH_ISSUER?\n"])
+      expect([code, stdout, stderr]).toEqual([
+        2,
+        "",
+        "AUTH_ISUER is unknown; did you mean AUTH_ISSUER?\nTry: portolan config --variables\n",
+      ])
     },
   )
 

@@ -1,13 +1,15 @@
 // Demo mode as a person meets it (contract section 0).
 import { afterAll, describe, expect, test } from "bun:test"
+import manifest from "../../package.json" with { type: "json" }
 import { runHere } from "../support/command_here.ts"
-import { endProcesses, newHome, startProcess } from "../support/service_process.ts"
+import { endProcesses, newHome, runProcess, startProcess } from "../support/service_process.ts"
 
 afterAll(endProcesses)
 
-/** Runs one line the way a person pastes it. */
-const paste = async (line: string): Promise<unknown> => {
-  const shell = Bun.spawn(["sh", "-c", line], { stdout: "pipe", stderr: "inherit" })
+/** Runs one line of the screen the way a person pastes it, after the line that sets the token. */
+const paste = async (screen: string, line: string): Promise<unknown> => {
+  const token = /^TOKEN=\S+$/m.exec(screen)?.[0] ?? ""
+  const shell = Bun.spawn(["sh", "-c", `${token}\n${line}`], { stdout: "pipe", stderr: "inherit" })
   return JSON.parse(await new Response(shell.stdout).text())
 }
 
@@ -24,7 +26,7 @@ const startDemo = async (home: string) => {
 describe("portolan demo", () => {
   const titleEnd = Bun.which("curl") === null ? " [needs curl on the PATH]" : ""
   test.skipIf(titleEnd !== "")(
-    `prints an address, a token, three curl lines that work, and the API page; keeps its records${titleEnd}`,
+    `prints an address, a token, curl lines of every area that work, and the API page; keeps its records${titleEnd}`,
     async () => {
       const home = newHome()
       const demo = await startDemo(home)
@@ -32,14 +34,26 @@ describe("portolan demo", () => {
       expect(screen.split("\n")[0]).toContain("not for production")
       const address = /Address +(http:\/\/127\.0\.0\.1:\d+)\n/.exec(screen)?.[1] ?? ""
       const page = /API page +(\S+)\n/.exec(screen)?.[1] ?? ""
-      const token = /^eyJ\S+$/m.exec(screen)?.[0] ?? ""
+      const token = /^TOKEN=(\S+)$/m.exec(screen)?.[1] ?? ""
       expect(await (await fetch(page)).text()).toContain("swagger-ui-bundle.js")
       const data = { id: 1, name: "Anchor chain", price: 12.5 }
-      const [create = "", list = "", get = "", ...others] = curlLines(screen)
+      expect(screen).toContain("Scheduler  in memory")
+      expect(screen).toContain("Media      in memory")
+      // Once on the screen, however many lines use it.
+      expect(screen.split(token)).toHaveLength(2)
+      const [create = "", list = "", get = "", restart = "", job = "", post = "", quota = "", ...others] =
+        curlLines(screen)
       expect(others).toEqual([])
-      expect(await paste(create)).toEqual({ response: "OK", data })
-      expect(await paste(list)).toEqual({ response: "OK", data: [data] })
-      expect(await paste(get)).toEqual({ response: "OK", data })
+      expect(await paste(screen, create)).toEqual({ response: "OK", data })
+      expect(await paste(screen, list)).toEqual({ response: "OK", data: [data] })
+      expect(await paste(screen, get)).toEqual({ response: "OK", data })
+      expect(await paste(screen, restart)).toMatchObject({ response: "OK", data: { jobId: "radio" } })
+      expect(await paste(screen, job)).toMatchObject({ data: { ID: "radio", TaskGroups: [{ Name: "restreamer" }] } })
+      const published = await paste(screen, post)
+      expect(published).toMatchObject({ response: "OK", data: { state: "published" } })
+      expect(await paste(screen, post)).toEqual(published)
+      expect(await paste(screen, quota)).toMatchObject({ data: { used: 1 } })
+      expect(await (await fetch(`${address}/health/live`)).json()).toMatchObject({ version: manifest.version })
 
       const headers = { authorization: `Bearer ${token}` }
       const remove = (init: RequestInit) => fetch(`${address}/admin/products/1`, { method: "DELETE", ...init })
@@ -57,7 +71,7 @@ describe("portolan demo", () => {
       expect(demo.stderr()).not.toContain("eyJ")
 
       const second = await startDemo(home)
-      expect(await paste(curlLines(second.stdout())[1] ?? "")).toEqual({
+      expect(await paste(second.stdout(), curlLines(second.stdout())[1] ?? "")).toEqual({
         response: "OK",
         data: [{ id: 2, name: "Buoy", price: 0 }],
       })
@@ -68,11 +82,34 @@ describe("portolan demo", () => {
     },
   )
 
+  test("the page's token is for a page on this machine, and only while nobody else reaches the demo", async () => {
+    const asked = async (port: string, headers: Record<string, string>) =>
+      (await fetch(`http://127.0.0.1:${port}/openapi/token`, { headers })).status
+    const own = { "sec-fetch-site": "same-origin" }
+    const home = { STORE: "memory" }
+    const [near, open] = [startProcess(["demo"], home), startProcess(["demo"], { ...home, HOST: "0.0.0.0" })]
+    const port = new URL(await near.url()).port
+    expect(await asked(port, own)).toBe(200)
+    expect(await asked(port, {})).toBe(404)
+    expect(await asked(port, { "sec-fetch-site": "cross-site" })).toBe(404)
+    expect(await asked(port, { ...own, host: "rebound.example" })).toBe(404)
+    expect(await asked(new URL(await open.url()).port, own)).toBe(404)
+  })
+
+  test("--port goes before PORT", async () => {
+    const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } })
+    const { code, stdout, stderr } = await runProcess(["demo", "--port", `${other.port}`], { STORE: "memory" })
+    other.stop(true)
+    expect([code, stdout]).toEqual([1, ""])
+    expect(stderr).toContain(`127.0.0.1:${other.port}: the port is in use; set PORT or --port to another one`)
+  })
+
   test("is refused with a realm's variables, naming them", async () => {
     const variables = { AUTH_ISSUER: "http://SECRETVALUE", AUTH_PUBLIC_KEY: "SECRETVALUE", AUTH_REQUIRE_TYP: "true" }
     const { code, stdout, stderr } = await runHere(["demo"], variables)
     expect([code, stdout]).toEqual([2, ""])
     const lines = stderr.trimEnd().split("\n")
+    expect(lines.pop()).toBe("Try: portolan serve")
     expect(lines.map((line) => line.split(" ")[0]).sort()).toEqual(Object.keys(variables).sort())
     for (const line of lines)
       expect(line).toEndWith("must not be set for the demo, which makes its own realm; use 'portolan serve'")

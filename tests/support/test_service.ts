@@ -28,7 +28,10 @@ export interface TestService {
 
 interface TestServiceOptions
   extends Partial<
-    Pick<ServiceOptions, "extend" | "verifier" | "separateAdmin" | "maxInFlight" | "areas" | "telemetry">
+    Pick<
+      ServiceOptions,
+      "extend" | "verifier" | "separateAdmin" | "maxInFlight" | "corsOrigins" | "areas" | "telemetry"
+    >
   > {
   readonly collections?: ReadonlyArray<Collection<object>>
   readonly repository?: Layer.Layer<RecordRepository, StoreUnavailable>
@@ -49,6 +52,7 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
     remove: through(repository.remove),
     count: through(repository.count),
     ready: repository.ready,
+    prepare: repository.prepare,
   }
 }
 
@@ -69,6 +73,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
     maxInFlight: options.maxInFlight ?? 1024,
+    ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.extend === undefined ? {} : { extend: options.extend }),
     ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     ...(options.areas === undefined ? {} : { areas: options.areas }),

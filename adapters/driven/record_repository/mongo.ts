@@ -4,6 +4,7 @@ import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
+import { prepareIndexes } from "./mongo_indexes.ts"
 import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
 
 /** What is known of the server and of who writes to it. */
@@ -53,6 +54,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const create = makeCreate(connection)
 
       return RecordRepository.of({
+        prepare: (shape) => run((db) => prepareIndexes(db, shape)),
         list: (collection, { start, limit }) =>
           // To MongoDB a limit of 0 means "no limit".
           limit === 0

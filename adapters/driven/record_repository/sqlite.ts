@@ -3,6 +3,7 @@ import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
+import { prepareIndexes } from "./sqlite_indexes.ts"
 
 /**
  * Ids that share one row of `record_blocks`. A list passes over one row for each block before its page, and over at most
@@ -111,6 +112,7 @@ export const layer = Layer.effect(
     const count = (collection: string): number => (sql.count.get(collection)?.["records"] as number | undefined) ?? 0
 
     return RecordRepository.of({
+      prepare: (shape) => database.write((db) => prepareIndexes(db, shape)),
       list: (collection, page) => database.read(() => list(collection, page)),
       get: (collection, id) =>
         Effect.flatMapEager(

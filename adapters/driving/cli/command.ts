@@ -83,6 +83,8 @@ export interface CommandError {
   readonly code?: string
   /** 1 when absent. */
   readonly exitCode?: number
+  /** What to type next, without the leading `portolan`; the command's help when absent and the exit code is 2. */
+  readonly next?: string
 }
 
 /** What a command says of itself in `--help`, beside its arguments and flags. */
@@ -110,6 +112,17 @@ export const optionalText = (name: string, help: string): Flag.Flag<string | und
 /** A flag without a value: it is there or not. */
 export const toggle = (name: string, help: string): Flag.Flag<boolean> =>
   Flag.Boolean(name).pipe(Flag.withDescription(help), Flag.withoutNegation, Flag.withDefault(false))
+
+/** `--port`: a TCP port of the public listener, which goes before the variable PORT. */
+export const port: Flag.Flag<number | undefined> = optional(
+  Flag.Int("port").pipe(
+    Flag.filter(
+      (value) => value >= 0 && value <= 65_535,
+      () => "must be a whole number from 0 to 65535",
+    ),
+  ),
+  "port to listen on, instead of PORT; 0 takes a free one",
+)
 
 /** A flag with a number above 0. */
 export const positive = (flag: Flag.Flag<number>, help: string): Flag.Flag<number> =>
@@ -191,9 +204,15 @@ const UNUSED = Layer.mergeAll(
   Layer.succeed(ChildProcessSpawner.ChildProcessSpawner)(ChildProcessSpawner.make(() => Effect.die("unused"))),
 )
 
-/** Writes an error for a person, or for a program that asked for JSON. */
-const writeError = ({ err }: Terminal, json: boolean, { code, message }: { code: string; message: string }): void =>
-  err(json ? `${JSON.stringify({ code, message })}\n` : `${message}\n`)
+/** Writes an error for a person, with the line to type next if there is one, or for a program that asked for JSON. */
+const writeError = (
+  { err }: Terminal,
+  json: boolean,
+  { code, message, next }: { readonly code: string; readonly message: string; readonly next?: string },
+): void => {
+  if (json) err(`${JSON.stringify({ code, message })}\n`)
+  else err(next === undefined ? `${message}\n` : `${message}\nTry: ${next}\n`)
+}
 
 /** How help, version and wrong usage look. */
 const presenter = (terminal: Terminal, json: boolean): CliOutput.Presenter => ({
@@ -206,12 +225,20 @@ const presenter = (terminal: Terminal, json: boolean): CliOutput.Presenter => ({
           return terminal.out(`${event.version}\n`)
         case "InvalidInvocation": {
           const message = event.errors.map((each) => each.message).join("\n")
-          writeError(terminal, json, { code: "WRONG_USAGE", message })
-          if (!json) terminal.err(`Try: ${event.commandPath.join(" ")} --help\n`)
+          writeError(terminal, json, { code: "WRONG_USAGE", message, next: `${event.commandPath.join(" ")} --help` })
         }
       }
     }),
 })
+
+/** The names of the command that a line asks for, from the root on. */
+const commandPath = (root: Command.Command.Any, line: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [word, ...rest] = line
+  const below = root.subcommands.flatMap(({ commands }) => commands).find(({ name }) => name === word)
+  if (below !== undefined) return [root.name, ...commandPath(below, rest)]
+  // A flag of the whole program may stand before the command's name.
+  return word?.startsWith("-") === true ? commandPath(root, rest) : [root.name]
+}
 
 /**
  * Runs a command line.
@@ -246,6 +273,11 @@ export const runCommandLine = async <Name extends string>(
   const error: CommandError = failure.value
   // The presenter has shown what is wrong with the words.
   if (error._tag === "ShowHelp") return EXIT.usage
-  if (error._tag !== "EndedWith") writeError(terminal, json, { code: error.code ?? error._tag, message: error.message })
-  return error.exitCode ?? EXIT.failed
+  const { exitCode = EXIT.failed, code = error._tag, message } = error
+  if (error._tag !== "EndedWith") {
+    const help = exitCode === EXIT.usage ? `${commandPath(root, line).join(" ")} --help` : undefined
+    const next = error.next === undefined ? help : `${root.name} ${error.next}`
+    writeError(terminal, json, { code, message, ...(next === undefined ? {} : { next }) })
+  }
+  return exitCode
 }

@@ -1,7 +1,9 @@
 import { absurd, Effect } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
-import { type AnsweredRequest, OVERLOADED_ROUTE } from "./answered_request.ts"
+import { type AnsweredRequest, OVERLOADED_ROUTE, PREFLIGHT_ROUTE } from "./answered_request.ts"
 import { apiPage } from "./api_page.ts"
+import { compression } from "./compression.ts"
+import type { Cors } from "./cors.ts"
 import type { Guard } from "./guard.ts"
 import { HttpRefusal, invalidHost, overloaded, routeNotFound } from "./http_refusal.ts"
 import { describe } from "./problem.ts"
@@ -33,11 +35,15 @@ export interface AppParts {
   readonly version: string
   /** What the documented operations refer to, by name. */
   readonly schemas: Schemas
+  /** A token that the API page fills in; see {@link apiPage}. */
+  readonly pageToken?: string | undefined
   readonly guard: Guard
   readonly responder: Responder
   readonly mounts: ReadonlyArray<Mount>
   /** Routes that need no token by themselves (health), or guard themselves. */
   readonly open: ReadonlyArray<AnyElysia>
+  /** Lets pages of other origins in; without it none is. */
+  readonly cors?: Cors
   /** True when the request that is being started is one too many; it is refused. */
   readonly isFull: () => boolean
   /** Told of every answer. */
@@ -54,10 +60,10 @@ const pathOf = (url: string): string => {
 }
 
 /**
- * Elysia with what every request of the service gets: a refusal while the service is busy, the `Host` rule, an id, a log
- * line, a count, and a problem body for anything thrown.
+ * Elysia with what every request of the service gets: a refusal while the service is busy, the `Host` rule, the answer to a
+ * preflight, an id, a log line, a count, gzip, and a problem body for anything thrown.
  */
-const makeEdge = ({ isFull, report, unexpected }: Pick<AppParts, "isFull" | "report" | "unexpected">) =>
+const makeEdge = ({ cors, isFull, report, unexpected }: Pick<AppParts, "cors" | "isFull" | "report" | "unexpected">) =>
   // The default takes the path of a URL from its eleventh character on, and so drops segments after a short host.
   new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .decorate("arrivedAtMs", 0)
@@ -67,14 +73,30 @@ const makeEdge = ({ isFull, report, unexpected }: Pick<AppParts, "isFull" | "rep
       // Taken out of the context rather than handed on with it: Elysia reads a hook's text, and one that hands its whole
       // context on costs every request the parsing of its cookies.
       const { request, set } = context
-      requestIdOf({ request, set })
-      if (isFull() && !ALWAYS_ANSWERED_REGEXP.test(pathOf(request.url))) {
+      const requestId = requestIdOf({ request, set })
+      // First, because a page must be able to read any refusal.
+      cors?.allow({ request, set })
+      const host = request.headers.get("host")
+      if (host !== null && !HOST_REGEXP.test(host)) throw invalidHost
+      // Under any load too: a browser whose question is refused does not show its page the reason.
+      const answered = cors?.answersPreflight({ request, set }) === true
+      if (!answered && isFull() && !ALWAYS_ANSWERED_REGEXP.test(pathOf(request.url))) {
         context.refusedForLoad = true
         throw overloaded
       }
-      const host = request.headers.get("host")
-      if (host !== null && !HOST_REGEXP.test(host)) throw invalidHost
+      if (!answered) return undefined
+      // An answer given here is the last of it: nothing else would report it.
+      report({
+        method: request.method,
+        path: pathOf(request.url),
+        route: PREFLIGHT_ROUTE,
+        status: Number(set.status),
+        durationMs: performance.now() - context.arrivedAtMs,
+        requestId,
+      })
+      return ""
     })
+    .use(compression())
     .onError(({ error, code, request, set }) => {
       const context: RequestContext = { request, set }
       if (code === "NOT_FOUND") return respondProblem(context, describe(routeNotFound))
@@ -101,7 +123,9 @@ export const makeApp = (parts: AppParts): AnyElysia => {
   const { guard, responder } = parts
   const notFound = (context: RequestContext) => responder.respond(context, () => Effect.fail(routeNotFound), absurd)
 
-  const app: AnyElysia = makeEdge(parts).use(apiPage(parts.version, parts.schemas, () => app.routes))
+  const app: AnyElysia = makeEdge(parts).use(
+    apiPage({ version: parts.version, schemas: parts.schemas, routes: () => app.routes, token: parts.pageToken }),
+  )
   for (const routes of parts.open) app.use(routes)
   for (const { prefix, routes } of parts.mounts)
     app.group(prefix, (group) => {

@@ -134,14 +134,14 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     get: operation(
       "get",
-      `Get one of ${name}`,
+      "Get a record by its id",
       { parameters: [idParameter] },
       { 200: okDoc("The record", record, example?.record) },
       [notFound],
     ),
     create: operation(
       "create",
-      `Create one of ${name}`,
+      "Create a record",
       jsonBody(submitted(fields), example?.sent),
       {
         201: okDoc("The record with its id", record, example?.record, {
@@ -156,7 +156,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     delete: operation(
       "delete",
-      `Delete one of ${name}`,
+      "Delete a record by its id",
       { parameters: [idParameter] },
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound],

@@ -17,10 +17,15 @@ import { type Responder, refusing } from "./respond.ts"
 const HIDDEN = { detail: { hide: true } } as const
 const readOnly = (responder: Responder) => refusing(responder, methodNotAllowed("GET, HEAD"))
 
-const LIVE = { status: "live" }
 const READY = { status: "ready" }
 
-const health = (operationId: string, summary: string, body: { readonly status: string }, errors: ResponseDocs) => ({
+/** Documents a health route: its answer has these members, all of them texts; `status` has one value only. */
+const health = (
+  operationId: string,
+  summary: string,
+  body: Readonly<Record<string, string>> & { readonly status: string },
+  errors: ResponseDocs,
+) => ({
   detail: {
     tags: ["operations"],
     operationId,
@@ -30,7 +35,14 @@ const health = (operationId: string, summary: string, body: { readonly status: s
       200: plainDoc(
         "The answer",
         "application/json",
-        { type: "object", required: ["status"], properties: { status: { const: body.status } } },
+        {
+          type: "object",
+          required: Object.keys(body),
+          properties: {
+            ...Object.fromEntries(Object.keys(body).map((name) => [name, { type: "string" }])),
+            status: { const: body.status },
+          },
+        },
         body,
       ),
       ...errors,
@@ -39,20 +51,22 @@ const health = (operationId: string, summary: string, body: { readonly status: s
 })
 
 /**
- * `/health/live`: the process answers. `/health/ready`: it can do its work too, writes included, else 503 with `Retry-After`.
+ * `/health/live`: the process answers, with its version. `/health/ready`: it can do its work too, writes included, else 503 with `Retry-After`.
  *
+ * @param version of the service
  * @param ready fails with what is missing; it is run for every request, so one that costs something bounds its own rate
  * @param responder turns what came of `ready` into an answer
  */
-export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, responder: Responder) =>
-  new Elysia({ prefix: "/health" })
+export const healthRoutes = (version: string, ready: Effect.Effect<void, ServiceError>, responder: Responder) => {
+  const live = { status: "live", version }
+  return new Elysia({ prefix: "/health" })
     .get(
       "/live",
       ({ set }) => {
         set.headers["content-type"] = "application/json"
-        return JSON.stringify(LIVE)
+        return JSON.stringify(live)
       },
-      health("live", "The process answers", LIVE, refusalDocs(ANY_REFUSALS)),
+      health("live", "The process answers", live, refusalDocs(ANY_REFUSALS)),
     )
     .get(
       "/ready",
@@ -71,6 +85,7 @@ export const healthRoutes = (ready: Effect.Effect<void, ServiceError>, responder
     )
     .all("/live", readOnly(responder), HIDDEN)
     .all("/ready", readOnly(responder), HIDDEN)
+}
 
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -60,6 +60,9 @@ describe("values", () => {
     ["DB_MAX_OPEN_CONNS", "25", 25],
     ["SCHEDULER_URL", "https://h:4646/v1/", "https://h:4646/v1/"],
     ["SCHEDULER_ROLES", "operator, captain ", ["operator", "captain"]],
+    ["CORS_ORIGINS", "https://a.example , http://localhost:5173", ["https://a.example", "http://localhost:5173"]],
+    ["CORS_ORIGINS", "http://[::1]:8080", ["http://[::1]:8080"]],
+    ["CORS_ORIGINS", "*", ["*"]],
   ] as const)
     test(`${name}=${text}`, () => deepEqual(read({ [name]: text })[name], value))
 
@@ -75,6 +78,29 @@ describe("mistakes", () => {
     ["PORT", "8e3", "must be a whole number from 0 to 65535"],
     ["AUTH_JWKS_URL", "realm.example", "must be an http or https URL"],
     ["IDP_URL", "file:///etc/passwd", "must be an http or https URL"],
+    ["CORS_ORIGINS", "https://a.example,*", "entry 2 must stand alone: * is every origin"],
+    ...[
+      "https://a.example/",
+      "https://a.example/x",
+      "https://A.example",
+      "https://a.example:443",
+      "https://u:p@a.example",
+    ].map(
+      (origin) =>
+        [
+          "CORS_ORIGINS",
+          origin,
+          "entry 1 must be as browsers send it: lower case, no path or slash at its end, no default port",
+        ] as const,
+    ),
+    ...["a.example", "null", "file:///a", "https://", "https://*.a.example:x", ""].map(
+      (origin) =>
+        [
+          "CORS_ORIGINS",
+          `http://b.example,${origin}`,
+          "entry 2 must be an origin such as https://app.example.com: http or https, a host and perhaps a port",
+        ] as const,
+    ),
   ] as const)
     test(`${name}=${text}`, () => deepEqual(mistakes({ [name]: text }), [`${name} ${rule}`]))
 
@@ -116,6 +142,7 @@ describe("unknown variables", () => {
     ["COLLECTIONS_", "COLLECTIONS"],
     ["SQLITE_FILE", "SQLITE_PATH"],
     ["MONGODB_URI", "MONGODB_URL"],
+    ["CORS_ORIGIN", "CORS_ORIGINS"],
   ] as const)
     test(`${name} is not taken for ${meant} in silence`, () => {
       deepEqual(mistakes({ [name]: "SUBMITTED" }), [`${name} is unknown; did you mean ${meant}?`])

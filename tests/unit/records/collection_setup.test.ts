@@ -27,6 +27,11 @@ const charts = (properties: unknown, more: object = {}) => ({
 })
 const field = (schema: unknown) => charts({ depth: schema })
 
+const indexed = (indexes: unknown) => ({
+  ...charts({ title: { type: "string" }, depth: { type: "number" }, tags: { type: "array" } }),
+  indexes,
+})
+
 const nested = (levels: number): object => {
   let schema = {}
   for (let level = 0; level < levels; level++) schema = { not: schema }
@@ -144,6 +149,21 @@ describe("a collection is refused for", () => {
     [{ ...charts({}), roles: { list: "a" } }, "collection 'charts': roles.list must be array"],
     [{ ...charts({}), roles: { get: [1] } }, "collection 'charts': roles.get.0 must be string"],
     [{ ...charts({}), role: {} }, "collection 'charts': role is not known"],
+    [indexed("title"), "collection 'charts': indexes must be array"],
+    [indexed([7]), "collection 'charts': indexes.0 must be either string or array"],
+    [indexed([[]]), "collection 'charts': indexes.0 must not have fewer than 1 items"],
+    [indexed([["a", "b", "c", "d"]]), "collection 'charts': indexes.0 must not have more than 3 items"],
+    [indexed([["title", "title"]]), "collection 'charts': indexes.0 must not have duplicate items"],
+    [
+      indexed(["titel"]),
+      "collection 'charts': indexes.0 names 'titel', which is no field of texts, numbers or flags alone",
+    ],
+    [
+      indexed(["tags"]),
+      "collection 'charts': indexes.0 names 'tags', which is no field of texts, numbers or flags alone",
+    ],
+    [indexed([["title", "id"]]), "collection 'charts': indexes.0 names 'id', which every index ends with"],
+    [indexed(["title", ["title"]]), "collection 'charts': indexes.1 is declared twice"],
   ] as const)
     test(sentence, () => deepEqual(refusals(definition), [sentence]))
 

@@ -25,6 +25,7 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     create: unused,
     remove: unused,
     count: unused,
+    prepare: unused,
     ready: Effect.void,
   })
   return {
