@@ -4,9 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 const ROOT = join(import.meta.dir, "../..")
-const EXAMPLES = join(import.meta.dir, "../examples")
 
-/** Packed files hold nothing of this machine's environment but what programs need to run. */
+/** Of this process's environment, what programs need to run. */
 const ENVIRONMENT = { PATH: process.env["PATH"], HOME: process.env["HOME"] }
 
 interface Ended {
@@ -43,7 +42,10 @@ export interface PackedProduct {
   readonly folder: string
   /** Path of the packed file. */
   readonly tarball: string
-  /** An installed copy of an example. Examples that depend on the same share one tree of packages. */
+  /**
+   * A copy of an example with the packed product installed in it. Nothing runs at installation, as under a package manager that
+   * forbids it. Examples that depend on the same share one tree of packages.
+   */
   readonly example: (name: string) => Promise<string>
   readonly remove: () => void
 }
@@ -54,26 +56,34 @@ export const packProduct = async (): Promise<PackedProduct> => {
   await succeed(["node", "bootstrap/build_package.mjs", "--noCheck", "--singleThreaded"], ROOT)
   await succeed(["npm", "pack", "--ignore-scripts", "--silent", "--pack-destination", folder], ROOT)
   rmSync(join(ROOT, "dist"), { recursive: true, force: true })
-  const [name = ""] = readdirSync(folder)
-  const tarball = join(folder, name)
+  const tarball = join(folder, readdirSync(folder)[0] ?? "")
+
   const trees = new Map<string, Promise<string>>()
   const install = async (project: string): Promise<string> => {
     const npm = ["npm", "install", tarball, "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
     await succeed([...npm, "--loglevel=error"], project)
     return join(project, "node_modules")
   }
+  const copies = new Map<string, Promise<string>>()
+  const copy = async (name: string): Promise<string> => {
+    const project = join(folder, name)
+    cpSync(join(ROOT, "tests/examples", name), project, { recursive: true })
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(project, "package.json"), "utf8"))
+    const wanted = JSON.stringify([dependencies, devDependencies])
+    const tree = trees.get(wanted)
+    if (tree !== undefined) symlinkSync(await tree, join(project, "node_modules"))
+    else {
+      trees.set(wanted, install(project))
+      await trees.get(wanted)
+    }
+    return project
+  }
   return {
     folder,
     tarball,
-    example: async (name) => {
-      const project = join(folder, name)
-      cpSync(join(EXAMPLES, name), project, { recursive: true })
-      const { dependencies, devDependencies } = JSON.parse(readFileSync(join(project, "package.json"), "utf8"))
-      const wanted = JSON.stringify([dependencies, devDependencies])
-      const tree = trees.get(wanted)
-      if (tree === undefined) trees.set(wanted, install(project))
-      else symlinkSync(await tree, join(project, "node_modules"))
-      await trees.get(wanted)
+    example: (name) => {
+      const project = copies.get(name) ?? copy(name)
+      copies.set(name, project)
       return project
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
