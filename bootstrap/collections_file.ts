@@ -65,7 +65,7 @@ const isCollection = (value: unknown): value is Collection<object> =>
   typeof value["check"] === "function" &&
   isObject(value["fields"]) &&
   isObject(value["roles"]) &&
-  Array.isArray(value["indexes"])
+  typeof value["changes"] === "boolean"
 
 const fromModule = Effect.fnUntraced(function* (path: string) {
   yield* Effect.promise(provideLibrary)
@@ -83,8 +83,8 @@ const fromModule = Effect.fnUntraced(function* (path: string) {
   const collections = isObject(module) ? Object.values(module).flat().filter(isCollection) : []
   if (collections.length === 0) return yield* refuse("the module exports no collection")
   // A module may hold a collection that it did not make with this version's `defineCollection`.
-  const broken = collections.flatMap(({ name, fields, roles, indexes }) => {
-    const issues = collectionMistakes({ name, fields, roles, indexes }, judgePattern)
+  const broken = collections.flatMap(({ name, fields, roles, indexes, changes }) => {
+    const issues = collectionMistakes({ name, fields, roles, indexes, changes }, judgePattern)
     return new InvalidCollectionSetup({ collection: name, issues }).sentences
   })
   return broken.length > 0 ? yield* refuse(...broken) : collections

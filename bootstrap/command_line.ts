@@ -63,6 +63,20 @@ const config = command("config", {
     ),
 })
 
+const health = command("health", {
+  summary: "Asks the service of this configuration whether it is ready; exit code 0 ready, 1 not",
+  config: { port },
+  details: [
+    "Asks at --port, else at ADMIN_PORT, else at PORT. For the health check of a container, which has no other command.",
+  ],
+  examples: ["health", "health --port 9000"],
+  run: ({ port }) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./health_command.ts")),
+      ({ health }) => health(port),
+    ),
+})
+
 const scheduler = Effect.promise(() => import("./scheduler_commands.ts"))
 const provide: SchedulerProviders = {
   client: (program) => Effect.flatMap(scheduler, ({ provide }) => provide.client(program)),
@@ -82,6 +96,7 @@ export const portolan: CommandGroup<"portolan"> = Command.make("portolan").pipe(
     demo,
     token,
     config,
+    health,
     jobCommands(provide),
     allocationCommands(provide),
     mediaCommands(media),

@@ -27,6 +27,7 @@ export const VARIABLES = {
   PORT: wholeNumber(8080, 0, 65_535, "port of the public listener"),
   REUSE_PORT: flag(false, "lets several processes share the port, on Linux with STORE=mongo"),
   MAX_IN_FLIGHT: wholeNumber(1024, 1, 100_000, "requests that run at a time; the surplus gets 503"),
+  MAX_FEEDS: wholeNumber(256, 1, 100_000, "feeds of changes that may be open at a time; the surplus gets 503"),
   CORS_ORIGINS: optionalOrigins("origins whose pages may use the service, or * for every one"),
   PORTOLAN_HOME: text(".portolan", "folder of the state: SQLite file, stack state, logs of the stack"),
   COLLECTIONS: optionalText("what `serve` serves: a .json file or a module exporting defineCollection results"),
@@ -141,7 +142,8 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
  * rule that the user believes in, such as the only accepted issuer, would silently not hold. The other variables have names
  * that any program may use (`HOST`, `LOG_...`, `OTEL_...`).
  */
-const OWN_NAME_REGEXP = /^(?:(?:AUTH|CORS|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_IN|STORE)/i
+const OWN_NAME_REGEXP =
+  /^(?:(?:AUTH|CORS|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_(?:FEED|IN)|STORE)/i
 
 /** The nearest name, of the same first word when there is one. */
 const nearest = (name: string): string => {

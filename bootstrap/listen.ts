@@ -12,6 +12,9 @@ const REQUEST_MAX_S = 90
 /** Time for running requests to finish once the service was told to stop, milliseconds. */
 const GRACE_MS = 10_000
 
+/** Answers requests. It gets the runtime's server too: whoever answers for longer than {@link REQUEST_MAX_S} tells it so. */
+export type Fetch = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>
+
 /** A listening service. */
 export interface Listener {
   readonly url: string
@@ -38,7 +41,7 @@ const withUrl = (request: Request): Request =>
  * @param fetch answers a request
  * @throws when the address cannot be bound
  */
-export const listen = (fetch: (request: Request) => Response | Promise<Response>, place: Place): Listener => {
+export const listen = (fetch: Fetch, place: Place): Listener => {
   const server = Bun.serve({
     ...place,
     reusePort: place.reusePort ?? false,
@@ -46,7 +49,7 @@ export const listen = (fetch: (request: Request) => Response | Promise<Response>
     development: false,
     maxRequestBodySize: RUNTIME_BODY_BYTES_MAX,
     idleTimeout: REQUEST_MAX_S,
-    fetch: (request) => fetch(withUrl(request)),
+    fetch: (request, server) => fetch(withUrl(request), server),
   })
   return {
     url: server.url.origin,

@@ -132,8 +132,8 @@ export interface Media extends AsyncDisposable {
     options?: WaitingOptions & { readonly force?: boolean },
   ) => Promise<PostResult>
   readonly publishingLimit: (account?: WithAccount<object>) => Promise<PublishingLimit>
-  /** The exact requests a creation would send, secrets masked; nothing is sent. */
-  readonly plan: (input: WithAccount<Container | Post>) => Promise<MediaPlan>
+  /** The exact requests a creation would send, and with `publish` those of a post, secrets masked; nothing is sent. */
+  readonly plan: (input: WithAccount<Container | Post>, options?: { readonly publish?: boolean }) => Promise<MediaPlan>
   /** An app access token (seed 4.6). It is a secret, and not accepted for media. */
   readonly requestAppToken: (app?: { readonly appId: string; readonly appSecret: string }) => Promise<string>
   /** Ends what is still running and closes the journal. */
@@ -223,7 +223,8 @@ export const createMedia = (options: MediaOptions): Media => {
     publishPost: (key, post, waiting) =>
       run(on(post, (accountId, rest) => publishPost({ key, accountId, post: rest }, waitingOf(waiting)))),
     publishingLimit: (account = {}) => run(on(account, publishingLimit)),
-    plan: (input) => run(on(input, (accountId, rest) => dryRun(graph, accountId, rest))),
+    plan: (input, { publish = false } = {}) =>
+      run(on(input, (accountId, rest) => dryRun(graph, accountId, rest, publish))),
     requestAppToken: (app) =>
       run(
         Effect.map(

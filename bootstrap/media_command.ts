@@ -26,7 +26,7 @@ export const tools = Effect.gen(function* () {
     graph: Layer.provideMerge(graphLayer(checked), log.layer),
     probe: httpProbe.layer(checked.connection),
     journal: storeLayer(config),
-    dryRun: (accountId, input) => dryRun(checked, accountId, input),
+    dryRun: (accountId, input, publishes) => dryRun(checked, accountId, input, publishes),
     accountId: config.GRAPH_ACCOUNT_ID,
     appId: config.GRAPH_APP_ID,
     appSecret: config.GRAPH_APP_SECRET,

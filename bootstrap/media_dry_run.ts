@@ -1,13 +1,16 @@
 import { Effect } from "effect"
-import { previewCreation, type RequestPreview } from "../adapters/driven/media_graph/request_preview.ts"
+import { previewCreation, previewPublish, type RequestPreview } from "../adapters/driven/media_graph/request_preview.ts"
 import { planMedia } from "../application/media/plan.ts"
 import type { MediaIssue } from "../domain/media/errors.ts"
 import { MediaPolicy } from "../domain/media/policy.ts"
 import type { CheckedGraph } from "./media_layers.ts"
 
-/** What a creation would do. */
+/** What a creation, or a post, would do. */
 export interface MediaPlan {
-  /** The exact requests in order, secrets masked; units not created yet stand as `ITEM0`, `ITEM1`, and so on. */
+  /**
+   * The exact requests in order, secrets masked; units not created yet stand as `ITEM0`, `ITEM1`, and so
+   * on, and the container that would be published as `CONTAINER`. Waiting for it, which only reads, is not shown.
+   */
   readonly requests: ReadonlyArray<RequestPreview>
   readonly warnings: ReadonlyArray<MediaIssue>
   /** Containers it takes from the account's budget of a day. */
@@ -19,17 +22,21 @@ export interface MediaPlan {
  * would write them.
  *
  * @param input a container, or a carousel of `items`
+ * @param publishes whether it is to become a post
  * @fails {InvalidMedia | RequestTargetTooLong} as the creation would
  */
 export const dryRun = Effect.fnUntraced(function* (
   { connection, rules }: CheckedGraph,
   accountId: string,
   input: unknown,
+  publishes: boolean,
 ) {
-  const { creations, warnings } = yield* planMedia(accountId, input).pipe(Effect.provideService(MediaPolicy, rules))
+  const planned = planMedia(accountId, input, publishes)
+  const { creations, warnings, publishing } = yield* Effect.provideService(planned, MediaPolicy, rules)
   const previews = yield* Effect.forEach(creations, (call) => previewCreation(call, connection))
+  const last = publishing === undefined ? [] : [yield* previewPublish(publishing, connection)]
   const plan: MediaPlan = {
-    requests: previews.map(({ request }) => request),
+    requests: [...previews.map(({ request }) => request), ...last],
     warnings: [...warnings, ...previews.flatMap((preview) => preview.warnings).slice(0, 1)],
     containers: creations.length,
   }

@@ -10,6 +10,7 @@ import type { Static, TObject } from "typebox"
 import { judgePattern } from "../adapters/driven/pattern_judge/redos_detector.ts"
 import { type JoseOptions, layer as verifierLayer } from "../adapters/driven/token_verifier/jose.ts"
 import { type Guard, makeGuard } from "../adapters/driving/http/guard.ts"
+import { makeOpenFeeds, type OpenFeeds } from "../adapters/driving/http/open_feeds.ts"
 import { makeResponder, type Responder } from "../adapters/driving/http/respond.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
 import {
@@ -30,11 +31,19 @@ export type { RecordService, RecordStore } from "../application/records/record_s
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"
-export { PackageMissing } from "../domain/package_missing.ts"
+export type { Change, ChangeFeed, Position } from "../domain/records/change.ts"
 export type { Collection, CollectionDefinition } from "../domain/records/collection.ts"
-export { InvalidCollectionSetup, InvalidPage, InvalidRecord, RecordNotFound } from "../domain/records/errors.ts"
+export {
+  ChangesUnsupported,
+  InvalidCollectionSetup,
+  InvalidPage,
+  InvalidRecord,
+  PositionGone,
+  RecordNotFound,
+} from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
+export { PackageMissing } from "../domain/package_missing.ts"
 export { StoreUnavailable } from "../domain/store_unavailable.ts"
 export type { Guard, JoseOptions, Responder, StoreChoice }
 
@@ -54,6 +63,8 @@ export interface RecordsOptions {
   readonly store: StoreChoice
   /** Keys, issuer and audience of the identity realm whose access tokens are accepted. */
   readonly realm: JoseOptions
+  /** Feeds of changes that may be open at a time; 256 when omitted. */
+  readonly maxFeeds?: number
 }
 
 /** What {@link setupCollection} needs, open until `close`. */
@@ -61,7 +72,8 @@ export interface Records {
   readonly repository: RecordRepository["Service"]
   readonly guard: Guard
   readonly responder: Responder
-  /** Finishes queued writes and closes the store. */
+  readonly feeds: OpenFeeds
+  /** Ends the open feeds of changes, finishes queued writes, and closes the store. */
   readonly close: () => Promise<void>
 }
 
@@ -72,14 +84,19 @@ export interface Records {
  * @throws {PackageMissing} when records are to live in MongoDB and the package `mongodb` is not installed
  * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
  */
-export const openRecords = async ({ store, realm }: RecordsOptions): Promise<Records> => {
+export const openRecords = async ({ store, realm, maxFeeds = 256 }: RecordsOptions): Promise<Records> => {
   const runtime = libraryRuntime(Layer.mergeAll(storeOf(store), verifierLayer(realm)))
   const context = await runtime.context()
   const responder = makeResponder(context)
+  const feeds = makeOpenFeeds(maxFeeds)
   return {
     repository: Context.get(context, RecordRepository),
     guard: makeGuard(Context.get(context, TokenVerifier), responder),
     responder,
-    close: runtime.close,
+    feeds,
+    close: () => {
+      feeds.end()
+      return runtime.close()
+    },
   }
 }

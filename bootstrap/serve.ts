@@ -79,6 +79,7 @@ export const serveUntilStopped = (
     announce(publicListener?.url ?? "")
     const signal = yield* stopSignal
     log.line("INFO", "Stopping", { signal })
+    service.endFeeds()
     yield* Effect.promise(() => Promise.all(listeners.map((listener) => listener.stop())))
   }).pipe(
     Effect.ensuring(

@@ -43,6 +43,7 @@ export const serveConfigured = (
           ...(telemetry === undefined ? {} : { telemetry }),
           separateAdmin: config.ADMIN_PORT !== undefined,
           maxInFlight: config.MAX_IN_FLIGHT,
+          maxFeeds: config.MAX_FEEDS,
           ...(config.CORS_ORIGINS === undefined ? {} : { corsOrigins: config.CORS_ORIGINS }),
           ...extension,
         }),

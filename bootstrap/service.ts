@@ -7,6 +7,7 @@ import { type CollectionSetup, setupCollection } from "../adapters/driving/http/
 import { makeCors } from "../adapters/driving/http/cors.ts"
 import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { makeInFlight } from "../adapters/driving/http/in_flight.ts"
+import { makeOpenFeeds } from "../adapters/driving/http/open_feeds.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
 import { makeResponder } from "../adapters/driving/http/respond.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
@@ -15,6 +16,7 @@ import type { Collection } from "../domain/records/collection.ts"
 import { RecordRepository } from "../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 import { type Area, type AreaParts, areasLayer, BuiltAreas } from "./area.ts"
+import type { Fetch } from "./listen.ts"
 import type { Log } from "./log_output.ts"
 import { overloadLog } from "./overload_log.ts"
 import { requestMetrics } from "./request_metrics.ts"
@@ -34,6 +36,8 @@ export interface ServiceOptions {
   readonly separateAdmin: boolean
   /** Requests of the public listener that run at a time. */
   readonly maxInFlight: number
+  /** Feeds of changes that may be open at a time. */
+  readonly maxFeeds: number
   /** Origins whose pages may use the service, or `*` alone for every one; none when omitted. */
   readonly corsOrigins?: ReadonlyArray<string>
   /** A token that the API page fills in for whoever opens it on this machine; none when omitted. */
@@ -42,12 +46,12 @@ export interface ServiceOptions {
   readonly extend?: (setups: ReadonlyMap<string, CollectionSetup<object>>, parts: AreaParts) => ReadonlyArray<AnyElysia>
 }
 
-type Fetch = (request: Request) => Response | Promise<Response>
-
 /** A built service. */
 export interface Service {
   /** Answers the requests of the public listener. */
   readonly fetch: Fetch
+  /** Ends the open feeds of changes, which would never end by themselves. To be called before the listener stops. */
+  readonly endFeeds: () => void
   /** Every route of the public listener: what a walk over all of them goes by. */
   readonly routes: AnyElysia["routes"]
   /** Answers `/health/*` and `/metrics` without a token, for a listener that strangers do not reach. */
@@ -75,8 +79,9 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
   const guard = makeGuard(verifier, responder)
   const metrics = requestMetrics(context)
 
+  const feeds = makeOpenFeeds(options.maxFeeds)
   const setups = new Map(
-    options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, responder })]),
+    options.collections.map((each) => [each.name, setupCollection(each, { repository, guard, responder, feeds })]),
   )
   const prepare = Effect.forEach(setups.values(), ({ store }) => store.prepare, {
     concurrency: "unbounded",
@@ -140,7 +145,12 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     unexpected,
   })
   return {
-    fetch: (request) => inFlight.run(() => app.fetch(request)),
+    fetch: (request, server) => {
+      // Where handlers find it, as if Elysia itself had begun to listen.
+      app.server = server
+      return inFlight.run(() => app.fetch(request))
+    },
+    endFeeds: feeds.end,
     routes: app.routes,
     adminFetch: (request) => admin.fetch(request),
     close: () => runtime.dispose(),

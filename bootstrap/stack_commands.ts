@@ -15,6 +15,7 @@ import { textTable } from "../adapters/driving/cli/text_table.ts"
 import { LINES, VARIANTS } from "../domain/gateway/route_profile.ts"
 import { DATABASES, ENGINES, readStackOptions } from "../domain/gateway/stack_options.ts"
 import { StackNotRunning, StackRefused } from "../stack/errors.ts"
+import { isExecutable } from "../stack/program.ts"
 import { ENDPOINTS, REALM } from "../stack/realm.ts"
 import { readState, SERVICES, type StackState } from "../stack/state.ts"
 import { TOKEN_KINDS, tokenSourceOf } from "../stack/token.ts"
@@ -30,6 +31,9 @@ const gatewayLine = optional(Flag.Literals("gateway", LINES), "the gateway's lin
 const variant = optional(Flag.Literals("variant", VARIANTS), "2.8 alone has both, 3.9 always has the variant's plugin")
 const jwtRoles = optionalText("jwt-roles", "realm roles /jwt asks for, any one of them, with commas between")
 
+/** How a person who reads this types the next command: a clone has no command on the PATH, and neither has the executable. */
+const ownCommand = (): string => (isExecutable() ? process.execPath : "npm run -s portolan --")
+
 const summary = ({ urls, options, secrets }: StackState): string =>
   [
     `gateway   ${urls.proxy}   line ${options.gateway}, ${options.variant}, ${options.engine} engine`,
@@ -37,12 +41,12 @@ const summary = ({ urls, options, secrets }: StackState): string =>
     `upstream  ${urls.upstream}`,
     `user      ${REALM.user.name}, password ${secrets.userPassword}`,
     "",
-    "The stack runs until `portolan stack down`. Try:",
+    `The stack runs until \`${ownCommand()} stack down\`. Try:`,
     `  curl -i ${urls.proxy}/open/allowed`,
     `  curl -i ${urls.proxy}/open/secret`,
     options.gateway === "2.8"
-      ? `  curl -i -H "Authorization: Bearer $(npm run -s portolan -- stack token)" ${urls.proxy}/jwt/x`
-      : `  curl -i -H "Authorization: Bearer $(npm run -s portolan -- stack token)" ${urls.proxy}/api-access/x`,
+      ? `  curl -i -H "Authorization: Bearer $(${ownCommand()} stack token)" ${urls.proxy}/jwt/x`
+      : `  curl -i -H "Authorization: Bearer $(${ownCommand()} stack token)" ${urls.proxy}/api-access/x`,
     `  and ${urls.proxy}/oidc in a browser`,
   ].join("\n")
 

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
 import { Effect, Schedule } from "effect"
-import { bunPath, siblingOf } from "./bun_path.ts"
 import { StackFailed } from "./errors.ts"
 import { identify, isRunning, signal } from "./process_identity.ts"
+import { bunPath, isExecutable, PART_WORD, siblingOf } from "./program.ts"
 import { SERVICES, type Service, type StackState, stackFiles } from "./state.ts"
 
 const ENTRIES: Readonly<Record<Service, string>> = {
@@ -18,9 +18,14 @@ const STOP_MS = 5000
 /** Time between two looks at whether processes have ended, milliseconds. */
 const POLL_MS = 20
 
+/** The command line of a service's process, but for its last word. */
+const commandOf = (service: Service): readonly [program: string, ...words: ReadonlyArray<string>] =>
+  isExecutable() ? [process.execPath, PART_WORD, service] : [bunPath(), siblingOf(import.meta.url, ENTRIES[service])]
+
 const startOne = (home: string, service: Service) => {
   const log = openSync(stackFiles(home).log(service), "a", 0o600)
-  const child = spawn(bunPath(), [siblingOf(import.meta.url, ENTRIES[service]), home], {
+  const [program, ...words] = commandOf(service)
+  const child = spawn(program, [...words, home], {
     // Its own session and no pipe to us: it survives this process and the shell. It inherits none of the shell's secrets.
     detached: true,
     stdio: ["ignore", log, log],

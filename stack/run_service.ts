@@ -27,14 +27,14 @@ export const running = async (server: Server, port: number): Promise<Running> =>
 /**
  * Runs one process of the embedded engine until it is told to stop.
  *
- * Its only argument is the product's home folder: secrets come from the state file there, so none shows in the list of
+ * Its last argument is the product's home folder: secrets come from the state file there, so none shows in the list of
  * processes.
  */
 export const runService = async (
   service: string,
   start: (state: StackState, log: ServiceLog) => Promise<Running>,
 ): Promise<void> => {
-  const state = readState(process.argv[2] ?? "")
+  const state = readState(process.argv.at(-1) ?? "")
   if (state === undefined) throw new Error("the stack's state cannot be read")
   const { control, userPassword, webClient, serviceClient } = state.secrets
   const log = openLog([control, userPassword, webClient, serviceClient])

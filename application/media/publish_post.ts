@@ -30,23 +30,33 @@ type CheckedPost =
 
 const KEY = /^[\x21-\x7e]{1,200}$/
 
-const check = Effect.fnUntraced(function* ({ key, post }: PostRequest, force: boolean | undefined) {
-  if (typeof key !== "string" || !KEY.test(key))
-    return yield* invalidMedia("/key", "key", "must be 1 to 200 printable ASCII characters without blanks")
+/**
+ * Judges what is to become a post, also one of an untrusted caller.
+ *
+ * @param force take what the platform is known to refuse: a video that is no reel
+ * @fails {InvalidMedia} naming every field and rule that is broken, never a value
+ */
+export const checkPost = Effect.fnUntraced(function* (post: unknown, force: boolean | undefined) {
   const rules = yield* MediaPolicy
   const nowMs = yield* Clock.currentTimeMillis
   if (isObject(post) && post["kind"] === "carousel") {
     const { kind: _carousel, ...rest } = post
     const { value, warnings } = yield* checkCarouselPost(rest, rules, nowMs)
     const carousel: CheckedPost = { is: "carousel", carousel: value }
-    return { key, post: carousel, warnings }
+    return { post: carousel, warnings }
   }
   const { value, warnings } = yield* checkContainer(post, rules, nowMs)
   if ("isCarouselItem" in value && value.isCarouselItem === true)
     return yield* invalidMedia("/isCarouselItem", "item-alone", "a carousel item is not a post")
   yield* checkPublishable(value.kind, force)
   const single: CheckedPost = { is: "single", container: value }
-  return { key, post: single, warnings }
+  return { post: single, warnings }
+})
+
+const check = Effect.fnUntraced(function* ({ key, post }: PostRequest, force: boolean | undefined) {
+  if (typeof key !== "string" || !KEY.test(key))
+    return yield* invalidMedia("/key", "key", "must be 1 to 200 printable ASCII characters without blanks")
+  return { key, ...(yield* checkPost(post, force)) }
 })
 
 /** The fingerprint of a container's description. A file whose address was signed anew counts as the same file. */

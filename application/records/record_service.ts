@@ -1,6 +1,17 @@
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
+import { checkBatch } from "../../domain/records/batch.ts"
+import type { ChangeFeed, Position } from "../../domain/records/change.ts"
 import type { Collection } from "../../domain/records/collection.ts"
-import type { InvalidPage, InvalidRecord, RecordNotFound } from "../../domain/records/errors.ts"
+import type { Created, CreateKey } from "../../domain/records/create_key.ts"
+import type {
+  ChangesUnsupported,
+  InvalidPage,
+  InvalidRecord,
+  KeyInUse,
+  KeyReused,
+  PositionGone,
+  RecordNotFound,
+} from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
 import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
@@ -18,10 +29,24 @@ export interface RecordStore<F extends object> {
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param fields already judged by the collection */
   readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
+  /**
+   * Creates all or none.
+   *
+   * @param records already judged by the collection; 1 to 1000
+   * @param key of a call that may be repeated
+   */
+  readonly createAll: (
+    records: ReadonlyArray<F>,
+    key?: CreateKey,
+  ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
   /** Deletes and returns the record. */
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /** Follows the collection's changes until the scope ends, after a position or from now on. */
+  readonly changes: (
+    after?: Position,
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
 
 /** A page as it was read: `page` is what was asked for, with defaults filled in and `limit` clamped. */
@@ -29,6 +54,9 @@ export interface Listed<F extends object> {
   readonly records: ReadonlyArray<Stored<F>>
   readonly page: Page
 }
+
+/** What a create with a key can fail with. */
+export type CreateOnceError = InvalidRecord | KeyReused | KeyInUse | StoreUnavailable
 
 /**
  * The use cases of one collection: what every face of the service calls.
@@ -44,10 +72,33 @@ export interface RecordService<F extends object> {
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
+  /**
+   * Creates once, however often it is called with this key and this input: every call gives what the first one gave.
+   *
+   * @param input untrusted
+   */
+  readonly createOnce: (input: unknown, key: CreateKey) => Effect.Effect<Stored<F>, CreateOnceError>
+  /**
+   * Creates all or none, and with a key once, as {@link RecordService.createOnce} does.
+   *
+   * @param input untrusted: an array of 1 to 1000 records
+   * @fails {InvalidRecord} with pointers that begin with a record's place in the array
+   */
+  readonly createAll: (input: unknown, key?: CreateKey) => Effect.Effect<ReadonlyArray<Stored<F>>, CreateOnceError>
   /** Deletes and returns the record. */
   readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /**
+   * Follows the changes of a collection that was defined with `changes`, whoever makes them, until the scope ends.
+   *
+   * @param after a position that this collection gave; only what comes from now on when omitted
+   * @fails {PositionGone} when what came after the position is no longer kept
+   * @fails {ChangesUnsupported} when the store keeps no log of this collection's changes
+   */
+  readonly changes: (
+    after?: Position,
+  ) => Effect.Effect<ChangeFeed<Stored<F>>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
 }
 
 /**
@@ -68,15 +119,17 @@ export const makeRecordStore = <F extends object>(
       prepared = true
     }),
   )
-  const first = <A, E>(call: () => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+  const first = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
     prepared ? call() : Effect.andThen(prepare, Effect.suspend(call))
   return {
     prepare,
     list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
     get: (id) => first(() => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>),
     create: (fields) => first(() => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>),
+    createAll: (records, key) => first(() => repository.createAll(name, records as ReadonlyArray<Fields>, key)),
     remove: (id) => first(() => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>),
     count: () => first(() => repository.count(name)),
+    changes: (after) => first(() => repository.changes(name, after) as ReturnType<RecordStore<F>["changes"]>),
   }
 }
 
@@ -85,6 +138,16 @@ export const makeRecordService = <F extends object>(
   collection: Collection<F>,
   store: RecordStore<F>,
 ): RecordService<F> => ({
+  createOnce: (input, key) =>
+    Effect.flatMapEager(collection.check(input), (fields) =>
+      Effect.mapEager(store.createAll([fields], key), ({ firstId }) => ({ id: firstId, ...fields })),
+    ),
+  createAll: (input, key) =>
+    Effect.flatMapEager(checkBatch(collection, input), (records) =>
+      Effect.mapEager(store.createAll(records, key), ({ firstId }) =>
+        records.map((fields, at) => ({ id: firstId + at, ...fields })),
+      ),
+    ),
   list: (wanted) =>
     Effect.flatMapEager(makePage(wanted), (page) =>
       Effect.mapEager(store.list(page), (records) => ({ records, page })),
@@ -93,4 +156,5 @@ export const makeRecordService = <F extends object>(
   create: (input) => Effect.flatMapEager(collection.check(input), store.create),
   remove: store.remove,
   count: store.count,
+  changes: store.changes,
 })

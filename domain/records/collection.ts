@@ -12,8 +12,8 @@ import { type PatternJudge, refuseEveryPattern } from "./pattern_judge.ts"
 import type { Fields } from "./record_repository.ts"
 import { changed } from "./schema_keywords.ts"
 
-/** The four operations of a collection (seed 4.1). */
-export type Operation = "list" | "get" | "create" | "delete"
+/** The four operations of a collection (seed 4.1), and following its changes. */
+export type Operation = "list" | "get" | "create" | "delete" | "changes"
 
 /** What an integrator writes to get a new record type. */
 export interface CollectionDefinition<S extends TObject> {
@@ -25,6 +25,8 @@ export interface CollectionDefinition<S extends TObject> {
   readonly roles?: { readonly [operation in Operation]?: ReadonlyArray<string> }
   /** Fields, or lists of fields, by which the store is to find and sort records without reading all of them. */
   readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  /** True to keep a log of the collection's changes, which clients may follow. Every write then costs more. */
+  readonly changes?: boolean
 }
 
 /** What is known of a record type without its TypeScript type. */
@@ -33,7 +35,8 @@ export interface CollectionShape {
   /** Schema of what a client may submit. */
   readonly fields: TObject
   readonly roles: { readonly [operation in Operation]?: ReadonlyArray<string> }
-  readonly indexes: ReadonlyArray<string | ReadonlyArray<string>>
+  readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  readonly changes: boolean
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */
@@ -45,6 +48,10 @@ export interface Collection<F extends object = Fields> extends CollectionShape {
    */
   readonly check: (input: unknown) => Effect.Effect<F, InvalidRecord>
 }
+
+/** Whoever follows the changes sees every record: where that is not said, it takes the roles that a list takes. */
+const followers = ({ list, changes = list }: CollectionShape["roles"]): CollectionShape["roles"] =>
+  changes === undefined ? {} : { changes }
 
 type Members = JsonObject
 
@@ -141,7 +148,7 @@ export const defineCollection = <S extends TObject>(
   definition: CollectionDefinition<S>,
   judge: PatternJudge = refuseEveryPattern,
 ): Collection<Static<S>> => {
-  const { name, roles = {}, indexes = [] } = definition
+  const { name, roles = {}, indexes = [], changes = false } = definition
   const issues = collectionMistakes(definition, judge)
   if (issues.length > 0) throw new InvalidCollectionSetup({ collection: String(name), issues })
   const fields = withBounds(changed<TObject>(definition.fields, { additionalProperties: false }))
@@ -160,5 +167,5 @@ export const defineCollection = <S extends TObject>(
     for (const key of texts) if (isBlank(record[key])) broken.push({ pointer: `/${key}`, message: "must not be blank" })
     return broken.length > 0 ? invalid(broken) : Effect.succeed(record as Static<S>)
   }
-  return { name, fields, roles, indexes, check }
+  return { name, fields, roles: { ...roles, ...followers(roles) }, indexes, changes, check }
 }

@@ -1,6 +1,8 @@
 import { Data } from "effect"
 import { type Issue, issuesSentence } from "../issue.ts"
 import type { StoreUnavailable } from "../store_unavailable.ts"
+import { isNameable } from "./json_hygiene.ts"
+import { isPlainName } from "./query_field.ts"
 
 /** A pointer into a definition as words: `/fields/properties/depth/minimum` is the `minimum` of the field 'depth'. */
 const placeOf = (collection: string, pointer: string): string => {
@@ -53,6 +55,24 @@ export class InvalidPage extends Data.TaggedError("InvalidPage")<{
   }
 }
 
+/** A list is asked for by what it cannot be filtered, sorted or continued by. */
+export class InvalidQuery extends Data.TaggedError("InvalidQuery")<{
+  /** The parameter, or the field, as the caller wrote it. */
+  readonly parameter: string
+  /** The rule, as the end of a sentence that begins with the parameter. */
+  readonly rule: string
+}> {
+  readonly code = "INVALID_QUERY"
+  override get message(): string {
+    // The name of an unknown parameter is a stranger's text.
+    const name =
+      isPlainName(this.parameter) || isNameable(this.parameter)
+        ? `Query parameter '${this.parameter}'`
+        : "A query parameter"
+    return `${name} ${this.rule}`
+  }
+}
+
 /** No record has this id (seed section 7). */
 export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonly collection: string }> {
   readonly code = "RECORD_NOT_FOUND"
@@ -61,5 +81,49 @@ export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonl
   }
 }
 
+/** The key of a create was used before, for something else. */
+export class KeyReused extends Data.TaggedError("KeyReused")<{ readonly collection: string }> {
+  readonly code = "KEY_REUSED"
+  override get message(): string {
+    return `The key was used before for another create in '${this.collection}'`
+  }
+}
+
+/** The create that this key was sent with before is still under way. */
+export class KeyInUse extends Data.TaggedError("KeyInUse")<{ readonly collection: string }> {
+  readonly code = "KEY_IN_USE"
+  override get message(): string {
+    return `A create with this key is still under way in '${this.collection}'`
+  }
+}
+
+/** The log of changes does not hold what came after this position: it was too long ago, or the position is of another log. */
+export class PositionGone extends Data.TaggedError("PositionGone")<{ readonly collection: string }> {
+  readonly code = "POSITION_GONE"
+  override get message(): string {
+    return `The changes of '${this.collection}' after this position are not kept`
+  }
+}
+
+/** The store keeps no log of changes for this collection. */
+export class ChangesUnsupported extends Data.TaggedError("ChangesUnsupported")<{
+  readonly collection: string
+  readonly reason: string
+}> {
+  readonly code = "CHANGES_UNSUPPORTED"
+  override get message(): string {
+    return `The changes of '${this.collection}' cannot be followed: ${this.reason}`
+  }
+}
+
 /** Everything the use cases of records can fail with. */
-export type RecordsError = InvalidRecord | InvalidPage | RecordNotFound | StoreUnavailable
+export type RecordsError =
+  | InvalidRecord
+  | InvalidPage
+  | InvalidQuery
+  | RecordNotFound
+  | KeyReused
+  | KeyInUse
+  | PositionGone
+  | ChangesUnsupported
+  | StoreUnavailable

@@ -16,9 +16,11 @@ export const isReservedKey = (key: string): boolean =>
 /** Keys that may be repeated in an answer: a key is submitted text too. */
 const NAMEABLE_KEY_REGEXP = /^[A-Za-z_$][\w$.-]{0,63}$/
 
+/** True for a name that may be repeated in an answer. */
+export const isNameable = (name: string): boolean => NAMEABLE_KEY_REGEXP.test(name)
+
 /** The pointer of a member. A key that could be hostile text is left out, and the pointer then names the object. */
-export const keyPointer = (pointer: string, key: string): string =>
-  NAMEABLE_KEY_REGEXP.test(key) ? `${pointer}/${key}` : pointer
+export const keyPointer = (pointer: string, key: string): string => (isNameable(key) ? `${pointer}/${key}` : pointer)
 
 const textIssue = (text: string): string | undefined => {
   if (text.includes("\0")) return "must not contain NUL"

@@ -16,6 +16,9 @@ export const ID_FIELD: QueryField = { name: "id", kind: "number" }
 /** Letters, digits, `_` and `-`: what every store can have in a path, and a URL in the name of a parameter. */
 const NAME_REGEXP = /^[\p{L}\p{N}_-]{1,64}$/u
 
+/** True for a name that a parameter can have without being quoted. */
+export const isPlainName = (name: string): boolean => NAME_REGEXP.test(name)
+
 const KIND_OF_TYPE: Readonly<Record<string, FieldKind | undefined>> = {
   number: "number",
   integer: "number",
@@ -46,7 +49,7 @@ const kindOf = (schema: unknown): FieldKind | undefined => {
  */
 export const queryFieldsOf = (fields: TObject): ReadonlyMap<string, QueryField> => {
   const known = Object.entries(fields.properties).flatMap(([name, schema]): ReadonlyArray<QueryField> => {
-    const kind = NAME_REGEXP.test(name) ? kindOf(schema) : undefined
+    const kind = isPlainName(name) ? kindOf(schema) : undefined
     return kind === undefined ? [] : [{ name, kind }]
   })
   return new Map([ID_FIELD, ...known].map((field) => [field.name, field]))

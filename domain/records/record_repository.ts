@@ -1,7 +1,9 @@
-import { Context, type Effect } from "effect"
+import { Context, type Effect, type Scope } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
-import type { RecordNotFound } from "./errors.ts"
-import type { Page } from "./page.ts"
+import type { ChangeFeed, Position } from "./change.ts"
+import type { Created, CreateKey } from "./create_key.ts"
+import type { ChangesUnsupported, KeyInUse, KeyReused, PositionGone, RecordNotFound } from "./errors.ts"
+import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
 /** The fields of a record, checked by its collection; never contains `id`. */
@@ -26,16 +28,40 @@ export class RecordRepository extends Context.Service<
      * calls it once before anything else; to call it again changes nothing.
      */
     readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
-    /** Records in ascending id order; `page.limit` 0 gives none. */
-    readonly list: (collection: string, page: Page) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
+    /** The records of a query that the collection judged, in its order; `limit` 0 gives none. */
+    readonly list: (collection: string, query: Query) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
     /** Succeeds only once the record is durable by the adapter's own measure. */
     readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>
+    /**
+     * Creates all of 1..1000 records or, when it fails, none: at once, or where the store cannot do that, shortly after.
+     *
+     * @param key of a call that may be repeated: what was made by an earlier call with the same one is not made again
+     * @fails {KeyReused} when the earlier call asked for something else
+     * @fails {KeyInUse} when the earlier call is still under way
+     */
+    readonly createAll: (
+      collection: string,
+      records: ReadonlyArray<Fields>,
+      key?: CreateKey,
+    ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
     /** Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`. */
     readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
-    /** Exact number of records. */
-    readonly count: (collection: string) => Effect.Effect<number, StoreUnavailable>
+    /** Exact number of records for which all conditions hold; of all records without any. */
+    readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
+    /**
+     * Follows the changes of a collection, whoever makes them, until the scope ends. Only a collection that was prepared with
+     * `changes` has any.
+     *
+     * @param after a position that the collection gave; only what comes from now on when undefined
+     * @fails {PositionGone} when what came after the position is no longer kept, or the position is none of this log
+     * @fails {ChangesUnsupported} when the store keeps no log of this collection
+     */
+    readonly changes: (
+      collection: string,
+      after: Position | undefined,
+    ) => Effect.Effect<ChangeFeed<Stored>, PositionGone | ChangesUnsupported | StoreUnavailable, Scope.Scope>
     /** Succeeds when a create would succeed now: each time it is run, it writes something small that no collection shows. */
     readonly ready: Effect.Effect<void, StoreUnavailable>
   }

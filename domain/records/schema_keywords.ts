@@ -115,7 +115,7 @@ export const DEFINITION_SCHEMA = {
     },
     roles: {
       type: "object",
-      properties: { list: roles, get: roles, create: roles, delete: roles },
+      properties: { list: roles, get: roles, create: roles, delete: roles, changes: roles },
       additionalProperties: false,
     },
     indexes: {
@@ -129,6 +129,7 @@ export const DEFINITION_SCHEMA = {
       },
       maxItems: INDEXES_MAX,
     },
+    changes: flag,
   },
   additionalProperties: false,
 }

@@ -16,6 +16,8 @@ export interface Index {
 export interface StoredShape {
   readonly name: string
   readonly indexes: ReadonlyArray<Index>
+  /** True when a log of its changes is kept. */
+  readonly changes: boolean
 }
 
 /** One declared index as a list of names, however it was written. */
@@ -26,13 +28,15 @@ export const indexNames = (declared: string | ReadonlyArray<string>): ReadonlyAr
 export const storedShapeOf = (collection: {
   readonly name: string
   readonly fields: TObject
-  readonly indexes: ReadonlyArray<string | ReadonlyArray<string>>
+  readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  readonly changes?: boolean
 }): StoredShape => {
   const known = queryFieldsOf(collection.fields)
   return {
     name: collection.name,
-    indexes: collection.indexes.map((declared) => ({
+    indexes: (collection.indexes ?? []).map((declared) => ({
       fields: indexNames(declared).flatMap((name) => known.get(name) ?? []),
     })),
+    changes: collection.changes ?? false,
   }
 }

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { Effect } from "effect"
 import type { Line } from "../../domain/gateway/route_profile.ts"
-import { bunPath, siblingOf } from "../bun_path.ts"
 import { StackFailed, StackRefused } from "../errors.ts"
+import { bunPath, isExecutable, siblingOf } from "../program.ts"
 import { redact } from "../service_log.ts"
 import { type StackState, stackFiles } from "../state.ts"
 import { dockerFiles } from "./files.ts"
@@ -88,11 +88,25 @@ export const binaryTarget = (architecture: string, own: string): string => {
   return own === "x64" ? "bun-linux-x64" : "bun-linux-x64-baseline"
 }
 
-/** Builds the plugin server as one binary for the containers. */
+/** The single executable holds the plugin server already, for its own system: under the name `gate` it runs as that. */
+const copyGate = Effect.fnUntraced(function* (target: string, outfile: string) {
+  const own = `bun-${process.platform}-${process.arch}`
+  if (own !== target)
+    return yield* new StackFailed({
+      part: "gateway",
+      reason: `its plugin server must run on ${target.replace("bun-", "")}, which this executable is not made for; use the npm package`,
+      log: [],
+    })
+  copyFileSync(process.execPath, outfile)
+  chmodSync(outfile, 0o755)
+})
+
+/** Provides the plugin server as one binary for the containers. */
 const buildGate = Effect.fnUntraced(function* (line: Line, outfile: string) {
   const platform =
     PLATFORMS[line] ?? (yield* run("docker", ["version", "--format", "linux/{{.Server.Arch}}"])).out.trim()
   const target = binaryTarget(platform.replace("linux/", ""), process.arch)
+  if (isExecutable()) return yield* copyGate(target, outfile)
   const built = yield* run(bunPath(), [
     "build",
     "--compile",

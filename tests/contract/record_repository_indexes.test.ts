@@ -34,7 +34,11 @@ describe("indexes in SQLite", () => {
               .all()
               .map(({ name }) => name),
           )
-        yield* repository.prepare({ name: "charts2", indexes: [{ fields: [{ name: "x", kind: "text" }] }] })
+        yield* repository.prepare({
+          name: "charts2",
+          indexes: [{ fields: [{ name: "x", kind: "text" }] }],
+          changes: false,
+        })
         const others = yield* names()
         expect(others).toHaveLength(1)
         const store = makeRecordStore(chartsWith(["depth", ["title", "depth"]]), repository)

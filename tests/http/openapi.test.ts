@@ -108,7 +108,8 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["GET /metrics", `200 ${GUARDED}`],
   ["GET /api/products", `200 ${GUARDED}`],
   ["GET /api/products/{id}", `200 404 ${GUARDED}`],
-  ["POST /api/products", `201 ${BODY} ${GUARDED}`],
+  ["POST /api/products", `201 409 ${BODY} ${GUARDED}`],
+  ["POST /api/products/import", `201 409 ${BODY} ${GUARDED}`],
   ["DELETE /api/products/{id}", `200 404 ${GUARDED}`],
   ["DELETE /admin/products/{id}", `200 403 404 ${GUARDED}`],
   ["GET /scheduler/jobs/{id}", `200 ${AGENT}`],
@@ -188,6 +189,7 @@ describe("the OpenAPI document", () => {
 
   test.each([
     ["GET /api/products", ["start", "limit", "Prefer"]],
+    ["POST /api/products/import", ["Idempotency-Key"]],
     ["GET /scheduler/jobs/{id}", ["id", "region", "namespace"]],
     ["POST /scheduler/jobs", ["region", "namespace"]],
     ["DELETE /scheduler/jobs/{id}", ["id", "region", "namespace", "purge"]],

@@ -21,8 +21,10 @@ const alwaysEnds = (call: Effect.Effect<never, StoreUnavailable>) =>
       list: () => call,
       get: () => call,
       create: () => call,
+      createAll: () => call,
       remove: () => call,
       count: () => call,
+      changes: () => call,
       ready: call,
     }),
   )

@@ -89,7 +89,7 @@ describe("create refuses", () => {
     ["a price of 1e400", '{"name":"a","price":1e400}'],
     ["a key with NUL", '{"name":"a","x\\u0000":1}'],
     ["an array", "[]"],
-    ["an array of records", '[{"name":"a"}]'],
+    ["an array in an array", '[[{"name":"a"}]]'],
     ["null", "null"],
     ["a string", '"a"'],
     ["a number", "1"],

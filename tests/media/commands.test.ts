@@ -44,7 +44,7 @@ const run = async (
     graph: Layer.succeedContext(world.services),
     journal: Layer.succeedContext(world.services),
     probe: httpProbe.layer(NOWHERE.connection),
-    dryRun: (accountId, input) => dryRun(NOWHERE, accountId, input),
+    dryRun: (accountId, input, publishes) => dryRun(NOWHERE, accountId, input, publishes),
     accountId: ACCOUNT,
     appId: "123",
     appSecret: Redacted.make(APP_SECRET),
@@ -96,6 +96,9 @@ describe("portolan media", () => {
     expect(dry.code).toBe(0)
     expect(dry.out).toContain("X-Amz-Signature%3D<redacted>%26id%3D9&caption=c&access_token=<redacted>\n")
     expect(leakIn(dry)).toBeUndefined()
+    expect(dry.out).not.toContain("media_publish")
+    const post = await run(world, `image --from ${path} --dry-run --publish-as k`)
+    expect(post.out).toMatch(/POST \/v25\.0\/\w+\/media_publish\?creation_id=CONTAINER&access_token=<redacted>\n/)
     expect(world.calls()).toBe(1)
     writeFileSync(path, `{${SIGNED_URL}`)
     const broken = await run(world, `image --from ${path}`)

@@ -262,6 +262,13 @@ describe("the sweep: every method against a server that tells everything it was 
       "POST media_type=CAROUSEL&caption=c&children=ITEM0%2CITEM1&access_token=<redacted>",
     ])
     expect(plan).toMatchObject({ containers: 3, warnings: [] })
+    const post = { kind: "carousel", items: [image(1), video(2)] } as const
+    const published = await media.plan(post, { publish: true })
+    expect(published.containers).toBe(3)
+    expect(published.requests.map(({ target }) => target).slice(3)).toEqual([
+      `/v25.0/${ACCOUNT}/media_publish?creation_id=CONTAINER&access_token=<redacted>`,
+    ])
+    expect(await failureOf(media.plan(video(1), { publish: true }))).toMatchObject({ code: "INVALID_MEDIA" })
     const long = await media.plan({ ...image(1), caption: "é".repeat(2000) })
     expect(long.warnings.map(({ rule }) => rule)).toEqual(["long-target"])
     expect(long.requests[0]?.targetBytes).toBeGreaterThan(12_000)

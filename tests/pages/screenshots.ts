@@ -1,45 +1,55 @@
 // Takes README's screenshots from the running product: `TEST_CHROMIUM=chromium bun tests/pages/screenshots.ts` writes
-// api-page.png and report.png beside this file. They are looked at by a person, not compared.
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+// api-page.png and report.png beside this file. A person looks at them; nothing compares them.
+import { rmSync } from "node:fs"
 import { join } from "node:path"
-import { type Browser, chromium } from "playwright-core"
-import { createStack, reportPage } from "../../bootstrap/stack.ts"
+import { Effect } from "effect"
+import { type Browser, chromium, type Page } from "playwright-core"
+import { stackTarget } from "../../stack/check/check_target.ts"
+import { reportPage } from "../../stack/check/report_page.ts"
+import { check } from "../../stack/check/run_check.ts"
+import { carelessGateway } from "../stack/careless_gateway.ts"
+import { serveOn } from "../stack/local_gateway.ts"
+import { newHome, startStack } from "../stack/running_stack.ts"
 import { endProcesses, startProcess } from "../support/service_process.ts"
 
-const SIZE = { width: 1180, height: 800 }
+const SIZE = { width: 1000, height: 700 }
 
-const picture = async (browser: Browser, name: string, url: string, prepare: string | undefined): Promise<void> => {
+const picture = async (browser: Browser, name: string, url: string, prepare: (page: Page) => Promise<unknown>) => {
   const page = await browser.newPage({ viewport: SIZE, colorScheme: "light" })
   await page.goto(url)
-  if (prepare !== undefined) {
-    await page.locator(prepare).waitFor()
-    await page.locator(prepare).locator(".opblock-summary-control").click()
-  }
-  await page.waitForLoadState("networkidle")
+  await prepare(page)
   await page.screenshot({ path: join(import.meta.dir, name) })
   await page.close()
 }
 
-const home = mkdtempSync(join(tmpdir(), "portolan-pictures-"))
-const stack = createStack({ home })
-const browser = await chromium.launch({
-  executablePath: process.env["TEST_CHROMIUM"] ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-})
+/** The report of a gateway that is wrong in the ways that real ones have been seen to be. */
+const carelessReport = async (): Promise<string> => {
+  const stack = await startStack({ gateway: "2.8" })
+  const careless = carelessGateway(stack.state.urls.upstream)
+  try {
+    const proxyUrl = await serveOn(careless)
+    const result = await Effect.runPromise(check({ ...stackTarget(stack.state), proxyUrl }))
+    return reportPage(result, "leak", new Date())
+  } finally {
+    careless.closeAllConnections()
+    careless.close()
+    await stack.stop()
+  }
+}
+
+const folder = newHome()
+const executablePath = process.env["TEST_CHROMIUM"] ?? "/usr/bin/chromium"
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] })
 try {
   const demo = startProcess(["demo"], { STORE: "memory" })
-  const url = (await demo.shows(/API page +(\S+)\n/))[1] ?? ""
-  await picture(browser, "api-page.png", url, "#operations-products-list_products")
-  // The check of a gateway that has another line's routes shows what a difference looks like.
-  const { urls } = await stack.up({ gateway: "2.8", proxyPort: 0, idpPort: 0, upstreamPort: 0 })
-  process.stdout.write(`${urls.proxy}\n`)
-  const report = join(home, "report.html")
-  await Bun.write(report, reportPage(await stack.check(), "leak", new Date()))
-  await picture(browser, "report.png", `file://${report}`, undefined)
+  const [, url = ""] = await demo.shows(/API page +(\S+)\n/)
+  await picture(browser, "api-page.png", url, (page) => page.locator("#operations-products-list_products").waitFor())
+  const report = join(folder, "report.html")
+  await Bun.write(report, await carelessReport())
+  await picture(browser, "report.png", `file://${report}`, async () => {})
 } finally {
   await browser.close()
-  await stack.down()
   await endProcesses()
-  rmSync(home, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true })
 }
+process.exit()

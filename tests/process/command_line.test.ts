@@ -20,7 +20,17 @@ describe("portolan", () => {
       const list = stdout.split("\nSUBCOMMANDS\n")[1] ?? ""
       return [...list.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)].map((match) => match[1] ?? "")
     }
-    expect(await listed([])).toEqual(["serve", "demo", "token", "config", "jobs", "allocations", "media", "stack"])
+    expect(await listed([])).toEqual([
+      "serve",
+      "demo",
+      "token",
+      "config",
+      "health",
+      "jobs",
+      "allocations",
+      "media",
+      "stack",
+    ])
     expect(await listed(["jobs"])).toContain("restart")
     expect(await listed(["stack"])).toEqual(["up", "status", "logs", "token", "env", "down", "check", "upstream"])
     const help = await runHere(["help", "stack", "up"])

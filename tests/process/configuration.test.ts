@@ -25,6 +25,7 @@ const WRONG = {
   PORT: [`80${MARK}`, "must be a whole number from 0 to 65535"],
   REUSE_PORT: [MARK, "must be true or false"],
   MAX_IN_FLIGHT: ["0", "must be a whole number from 1 to 100000"],
+  MAX_FEEDS: ["0", "must be a whole number from 1 to 100000"],
   CORS_ORIGINS: [`https://a.example, ${MARK}`, /^entry 2 must be an origin such as /],
   ADMIN_PORT: ["65536", "must be a whole number from 0 to 65535"],
   LOG_LEVEL: [MARK, "must be one of debug, info, warn, error"],

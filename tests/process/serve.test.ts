@@ -1,40 +1,9 @@
 // `portolan serve` as a process: how it stops, what survives when it is killed, its second listener, its log.
 import { afterAll, describe, expect, test } from "bun:test"
-import { openConnection } from "../support/raw_http.ts"
+import { openCreate, refusesConnections } from "../support/open_create.ts"
 import { callerHeaders, endProcesses, newHome, serve, startProcess, stop } from "../support/service_process.ts"
 
 afterAll(endProcesses)
-
-const RECORD = '{"name":"a"}'
-
-/** A create whose body has not been sent yet, and which the service is known to be working on. */
-const openCreate = async (address: string) => {
-  const connection = await openConnection(address)
-  const headers = Object.entries(callerHeaders()).map(([name, value]) => `${name}: ${value}`)
-  connection.write(
-    [
-      "POST /api/products HTTP/1.1",
-      "Host: localhost",
-      ...headers,
-      `Content-Length: ${RECORD.length}`,
-      "Expect: 100-continue",
-      "",
-      "",
-    ].join("\r\n"),
-  )
-  const [first] = await connection.responses(1)
-  expect(first?.status).toBe(100)
-  return connection
-}
-
-const refusesConnections = (address: string): Promise<boolean> =>
-  openConnection(address).then(
-    ({ socket }) => {
-      socket.destroy()
-      return false
-    },
-    () => true,
-  )
 
 const create = (address: string, name: string) =>
   fetch(`${address}/api/products`, { method: "POST", body: JSON.stringify({ name }), headers: callerHeaders() })
@@ -60,13 +29,11 @@ describe("the end of a service", () => {
   test.concurrent("SIGTERM in mid-request, then kill -9 twice: no request is cut off, every record answered 201 is kept", async () => {
     const home = newHome()
     const service = await serve({ PORTOLAN_HOME: home })
-    const connection = await openCreate(service.address)
+    const held = await openCreate(service.address)
     service.signal("SIGTERM")
     await service.shows(/"message":"Stopping","signal":"SIGTERM"/)
     while (!(await refusesConnections(service.address))) await Bun.sleep(5)
-    connection.write(RECORD)
-    const answered = await connection.responses(2)
-    expect(answered.map(({ status }) => status)).toEqual([100, 201])
+    expect(await held.finish()).toEqual([100, 201])
     expect(await service.ended).toBe(0)
     expect(service.stderr()).toMatch(/"path":"\/api\/products","status":201/)
     expect(service.stderr().trimEnd().split("\n").at(-1)).toContain('"message":"Stopped"')
@@ -90,12 +57,12 @@ describe("the end of a service", () => {
     ["SIGINT", 130],
   ] as const)("a second signal (%s) ends it at once, request or not", async (signal, code) => {
     const service = await serve({ STORE: "memory" })
-    const connection = await openCreate(service.address)
+    const held = await openCreate(service.address)
     service.signal("SIGTERM")
     await service.shows(/"message":"Stopping"/)
     service.signal(signal)
     expect(await service.ended).toBe(code)
-    connection.socket.destroy()
+    held.socket.destroy()
   })
 })
 

@@ -189,6 +189,15 @@ export const COMPOSE: RealServer<Compose> = {
   read: (environment) => ({ command: environment["TEST_COMPOSE"] ?? "" }),
 }
 
+/** A Docker engine, and the command that asks it. */
+export const DOCKER: RealServer<string> = {
+  name: "Docker",
+  variables: ["TEST_DOCKER"],
+  command: { name: "docker, whose engine answers,", find: (PATH) => (runs("docker", PATH) ? "docker" : undefined) },
+  required: true,
+  read: (environment) => environment["TEST_DOCKER"] ?? "",
+}
+
 /** A path to the command. */
 export const OAUTH2_PROXY: RealServer<string> = {
   name: "OAuth2_proxy",
@@ -196,6 +205,15 @@ export const OAUTH2_PROXY: RealServer<string> = {
   command: { name: "oauth2-proxy", find: (PATH) => Bun.which("oauth2-proxy", { PATH }) ?? undefined },
   required: true,
   read: (environment) => environment["TEST_OAUTH2_PROXY"] ?? "",
+}
+
+/** A path to the command. */
+export const ACTIONLINT: RealServer<string> = {
+  name: "Actionlint",
+  variables: ["TEST_ACTIONLINT"],
+  command: { name: "actionlint", find: (PATH) => Bun.which("actionlint", { PATH }) ?? undefined },
+  required: true,
+  read: (environment) => environment["TEST_ACTIONLINT"] ?? "",
 }
 
 /** A path to the command; tests/attacks/install.sh makes one. */

@@ -4,10 +4,12 @@
 //   has ID                           -> true or false
 //   churn N    creates and deletes, in N lanes without end, also over failures -> [what, lane, id], one a line: "created" and
 //              "deleted" once acknowledged, "deleting" before the call
+//   once KEY   creates three records with this key, or one when the key ends in "1", until it is answered
+//              -> [KEY, first id], whenever that is
 //   stream N   creates, N at a time, without end -> each id as soon as it is acknowledged, one a line
 import { writeSync } from "node:fs"
 import { createInterface } from "node:readline"
-import { Context, Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { Context, Effect, Layer, Logger, ManagedRuntime, Redacted } from "effect"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 
 const [address = "", collection = ""] = process.argv.slice(2)
@@ -26,13 +28,29 @@ const mongoLayer = async (url: string) => {
   return Layer.provide(records.layer({ singleWriter }), connection.layer(options))
 }
 
-const runtime = ManagedRuntime.make(await (address.startsWith("mongodb") ? mongoLayer(address) : sqliteLayer(address)))
+// Standard output is for the answers.
+const log = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+const store = await (address.startsWith("mongodb") ? mongoLayer(address) : sqliteLayer(address))
+const runtime = ManagedRuntime.make(Layer.provideMerge(store, log))
 const repository = Context.get(await runtime.context(), RecordRepository)
 /** The line has left this process when this returns: a kill at the next moment does not take it back. */
 const say = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`)
 
 const create = async (): Promise<number> =>
   (await Effect.runPromise(repository.create(collection, { by: process.pid }))).id
+
+/** The records of a key tell whose they are. */
+const once = async (key: string): Promise<void> => {
+  const records = Array.from({ length: key.endsWith("1") ? 1 : 3 }, (_, at) => ({ key, at }))
+  for (;;)
+    try {
+      const created = repository.createAll(collection, records, { caller: "c", key, digest: "d", atMs: Date.now() })
+      say([key, (await runtime.runPromise(created)).firstId])
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+}
 
 const COMMANDS: Readonly<Record<string, (argument: number) => Promise<unknown>>> = {
   create: (count) => Promise.all(Array.from({ length: count }, create)),
@@ -73,6 +91,7 @@ const COMMANDS: Readonly<Record<string, (argument: number) => Promise<unknown>>>
 say("ready")
 for await (const line of createInterface({ input: process.stdin })) {
   const [command = "", argument] = line.split(" ")
-  say(await COMMANDS[command]?.(Number(argument)))
+  if (command === "once") void once(argument ?? "")
+  else say(await COMMANDS[command]?.(Number(argument)))
 }
 await runtime.dispose()

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { KEYS, pemOf, tokenKit } from "./tokens.ts"
 
-const MAIN = join(import.meta.dir, "../../bootstrap/main.ts")
+/** `portolan` from source. */
+export const FROM_SOURCE: ReadonlyArray<string> = [process.execPath, join(import.meta.dir, "../../bootstrap/main.ts")]
 
 type Environment = Readonly<Record<string, string>>
 
@@ -34,9 +35,15 @@ export const newHome = (): string => {
 /**
  * Starts `portolan` with these words on any free port, with a state folder of its own unless `environment` names one.
  * Nothing of this process's environment reaches it but what a program needs to run.
+ *
+ * @param program what stands before the words: from source when omitted, or a path to the executable
  */
-export const startProcess = (words: ReadonlyArray<string>, environment: Environment = {}): ServiceProcess => {
-  const child = Bun.spawn([process.execPath, MAIN, ...words], {
+export const startProcess = (
+  words: ReadonlyArray<string>,
+  environment: Environment = {},
+  program: ReadonlyArray<string> = FROM_SOURCE,
+): ServiceProcess => {
+  const child = Bun.spawn([...program, ...words], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -86,8 +93,12 @@ export const startProcess = (words: ReadonlyArray<string>, environment: Environm
 }
 
 /** Runs `portolan` to its end. */
-export const runProcess = async (words: ReadonlyArray<string>, environment: Environment = {}) => {
-  const started = startProcess(words, environment)
+export const runProcess = async (
+  words: ReadonlyArray<string>,
+  environment: Environment = {},
+  program: ReadonlyArray<string> = FROM_SOURCE,
+) => {
+  const started = startProcess(words, environment, program)
   const code = await started.ended
   return { code, stdout: started.stdout(), stderr: started.stderr() }
 }
@@ -110,8 +121,8 @@ export const endProcesses = async (): Promise<void> => {
 export const serveEnvironment = (): Environment => ({ AUTH_PUBLIC_KEY: pemOf(KEYS.realm().publicKey) })
 
 /** `portolan serve` with the key of the test realm, once it listens, and the address of its public listener. */
-export const serve = async (environment: Environment = {}) => {
-  const started = startProcess(["serve"], { ...serveEnvironment(), ...environment })
+export const serve = async (environment: Environment = {}, program: ReadonlyArray<string> = FROM_SOURCE) => {
+  const started = startProcess(["serve"], { ...serveEnvironment(), ...environment }, program)
   return { ...started, address: await started.url() }
 }
 

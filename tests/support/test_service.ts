@@ -30,7 +30,7 @@ interface TestServiceOptions
   extends Partial<
     Pick<
       ServiceOptions,
-      "extend" | "verifier" | "separateAdmin" | "maxInFlight" | "corsOrigins" | "areas" | "telemetry"
+      "extend" | "verifier" | "separateAdmin" | "maxInFlight" | "maxFeeds" | "corsOrigins" | "areas" | "telemetry"
     >
   > {
   readonly collections?: ReadonlyArray<Collection<object>>
@@ -49,10 +49,12 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
     list: through(repository.list),
     get: through(repository.get),
     create: through(repository.create),
+    createAll: through(repository.createAll),
     remove: through(repository.remove),
     count: through(repository.count),
     ready: repository.ready,
     prepare: repository.prepare,
+    changes: through(repository.changes),
   }
 }
 
@@ -73,6 +75,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     verifier: options.verifier ?? joseVerifier.layer({ keys: pemOf(KEYS.realm().publicKey) }),
     separateAdmin: options.separateAdmin ?? false,
     maxInFlight: options.maxInFlight ?? 1024,
+    maxFeeds: options.maxFeeds ?? 256,
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.extend === undefined ? {} : { extend: options.extend }),
     ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
@@ -100,6 +103,7 @@ export const startService = async (options: TestServiceOptions = {}): Promise<Te
     routes: service.routes,
     log: () => lines.join("\n"),
     stop: async () => {
+      service.endFeeds()
       await listener.stop()
       await service.close()
     },

@@ -90,6 +90,16 @@ export const creationLine = (operation: GraphOperation, accountId: string): Requ
   path: [accountId, "media"],
 })
 
+/** `POST /{version}/{account}/media_publish`: publishes a container. */
+export const publishLine = (accountId: string): RequestLine => ({
+  operation: "publish",
+  method: "POST",
+  path: [accountId, "media_publish"],
+})
+
+/** The parameters of {@link publishLine}. */
+export const publishParameters = (containerId: string): ReadonlyArray<Parameter> => [["creation_id", containerId]]
+
 /** `GET /oauth/access_token`: no version and no access token; id and secret are in the query (seed 4.6). */
 export const appTokenRequest = (
   { prefix }: GraphAddress,

@@ -5,7 +5,14 @@ import { secretsInUrl } from "../../../domain/media/media_url.ts"
 import { parametersOf } from "../../../domain/media/parameters.ts"
 import { readId, readLimit, readStatus, readToken } from "./graph_answers.ts"
 import { type GraphConnection, makeGraphExchange } from "./graph_exchange.ts"
-import { appTokenRequest, creationLine, graphRequest, withinTarget } from "./graph_requests.ts"
+import {
+  appTokenRequest,
+  creationLine,
+  graphRequest,
+  publishLine,
+  publishParameters,
+  withinTarget,
+} from "./graph_requests.ts"
 
 const make = (connection: GraphConnection) => {
   const { tokenFor, exchange, call } = makeGraphExchange(connection)
@@ -24,11 +31,7 @@ const make = (connection: GraphConnection) => {
         readStatus(containerId),
       ),
     publishContainer: ({ accountId, containerId }) =>
-      call(
-        { operation: "publish", method: "POST", path: [accountId, "media_publish"] },
-        [["creation_id", containerId]],
-        readId,
-      ),
+      call(publishLine(accountId), publishParameters(containerId), readId),
     readPublishingLimit: (accountId) =>
       call(
         { operation: "limit", method: "GET", path: [accountId, "content_publishing_limit"] },

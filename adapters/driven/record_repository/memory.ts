@@ -1,65 +1,92 @@
 import { Effect, Layer } from "effect"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
-import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/errors.ts"
+import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
+import { makeMemoryLog } from "./memory_change_log.ts"
+import { memoryKeys } from "./memory_keys.ts"
+import { countUpTo, listed, matches } from "./memory_query.ts"
 
 interface Collection {
   lastId: number
   /** In the order of creation, which is the order of ids. */
   readonly records: Array<Stored>
+  /** Of its changes, when it was prepared with one. */
+  log?: ReturnType<typeof makeMemoryLog>
 }
 
-/** Where the record with this id is, by halving; -1 when there is none. */
+/** Where the record with this id is; -1 when there is none. */
 const positionOf = (records: ReadonlyArray<Stored>, id: number): number => {
-  let [low, high] = [0, records.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((records[middle]?.id ?? 0) < id) low = middle + 1
-    else high = middle
-  }
-  return records[low]?.id === id ? low : -1
+  const position = countUpTo(records, id) - 1
+  return records[position]?.id === id ? position : -1
 }
+
+/** Every reader gets the stored object, so it has no tie to the caller's fields, and nobody can write to it. */
+const copyOf = (fields: Fields): Fields => JSON.parse(JSON.stringify(fields))
 
 /**
  * Records in this process's memory: gone when it ends. For tests, and for `STORE=memory`.
  *
- * A list costs the same wherever it starts.
+ * A list by id costs the same wherever it starts. One with conditions, or in another order, looks at every record.
  */
 export const layer = Layer.sync(RecordRepository, () => {
   const collections = new Map<string, Collection>()
+  const keys = memoryKeys()
   const collectionOf = (name: string): Collection => {
     const known = collections.get(name)
     if (known !== undefined) return known
-    const collection = { lastId: 0, records: [] }
+    const collection: Collection = { lastId: 0, records: [] }
     collections.set(name, collection)
     return collection
   }
   const found = (collection: string, record: Stored | undefined) =>
     record === undefined ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(record)
 
+  const create = (name: string, copy: Fields): Stored => {
+    const collection = collectionOf(name)
+    const record: Stored = freezeDeep({ id: ++collection.lastId, ...copy })
+    collection.records.push(record)
+    collection.log?.add("create", record)
+    return record
+  }
+
   return RecordRepository.of({
     // Every list looks at the records one by one, so an index is of no use here.
-    prepare: () => Effect.void,
-    list: (name, { start, limit }) => Effect.succeed(collectionOf(name).records.slice(start, start + limit)),
+    prepare: ({ name, changes }) =>
+      Effect.sync(() => {
+        const collection = collectionOf(name)
+        if (changes) collection.log ??= makeMemoryLog(name)
+        else delete collection.log
+      }),
+    list: (name, query) => Effect.sync(() => listed(collectionOf(name).records, query)),
     get: (name, id) => {
       const { records } = collectionOf(name)
       return found(name, records[positionOf(records, id)])
     },
-    create: (name, fields) =>
-      Effect.sync(() => {
-        const collection = collectionOf(name)
-        // Every reader gets this object, so it has no tie to the caller's fields and nobody can write to it.
-        const record: Stored = freezeDeep({ id: ++collection.lastId, ...JSON.parse(JSON.stringify(fields)) })
-        collection.records.push(record)
-        return record
+    create: (name, fields) => Effect.sync(() => create(name, copyOf(fields))),
+    createAll: (name, records, key) =>
+      Effect.suspend(() => {
+        const known = key === undefined ? undefined : keys.find(name, key)
+        if (known !== undefined) return known
+        // All are copied before the first is stored: a value that cannot be copied leaves none.
+        const copies = records.map(copyOf)
+        const firstId = collectionOf(name).lastId + 1
+        for (const copy of copies) create(name, copy)
+        if (key !== undefined) keys.remember(name, key, firstId)
+        return Effect.succeed({ firstId })
       }),
     remove: (name, id) =>
       Effect.suspend(() => {
-        const { records } = collectionOf(name)
+        const { records, log } = collectionOf(name)
         const position = positionOf(records, id)
-        return found(name, position < 0 ? undefined : records.splice(position, 1)[0])
+        const removed = position < 0 ? undefined : records.splice(position, 1)[0]
+        if (removed !== undefined) log?.add("delete", { id })
+        return found(name, removed)
       }),
-    count: (name) => Effect.succeed(collectionOf(name).records.length),
+    changes: (name, after) =>
+      collectionOf(name).log?.follow(after) ??
+      Effect.fail(new ChangesUnsupported({ collection: name, reason: "it was not prepared for that" })),
+    count: (name, where = []) =>
+      Effect.sync(() => collectionOf(name).records.filter((record) => matches(record, where)).length),
     ready: Effect.void,
   })
 })

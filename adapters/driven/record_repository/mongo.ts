@@ -1,11 +1,15 @@
 import { Effect, Layer } from "effect"
 import type { Db } from "mongodb"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
+import type { Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { MongoConnection } from "../mongo_connection.ts"
-import { makeCreate, type RecordDocument, recordsOf } from "./mongo_creates.ts"
+import { makeMongoChanges } from "./mongo_change_feed.ts"
+import { makeCreateAll } from "./mongo_create_all.ts"
+import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
 import { prepareIndexes } from "./mongo_indexes.ts"
-import { countsAtomically, tryWrite } from "./mongo_sequence.ts"
+import { filterOf, listOf } from "./mongo_query.ts"
+import { countsAtomically, makeIds, tryWrite } from "./mongo_sequence.ts"
 
 /** What is known of the server and of who writes to it. */
 export interface MongoRecordOptions {
@@ -16,8 +20,6 @@ export interface MongoRecordOptions {
   readonly singleWriter?: boolean
 }
 
-const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
-
 /**
  * Removes a record. What was read is what is removed: records never change and ids never come back. Of several callers
  * the one that deleted wins; unlike `findOneAndDelete`, that is atomic on every server that speaks the protocol.
@@ -27,6 +29,20 @@ const take = async (db: Db, collection: string, id: number): Promise<RecordDocum
   if (document === null) return null
   const { deletedCount } = await recordsOf(db, collection).deleteOne({ _id: id })
   return deletedCount === 1 ? document : null
+}
+
+/** The records of a query, range by range until the page is full. */
+const list = async (db: Db, collection: string, query: Query): Promise<ReadonlyArray<Stored>> => {
+  const { filters, sort } = listOf(query)
+  const records: Array<Stored> = []
+  for (const filter of filters) {
+    const limit = query.limit - records.length
+    // To MongoDB a limit of 0 means "no limit".
+    if (limit === 0) break
+    const cursor = recordsOf(db, collection).find(filter, { sort, skip: query.start, limit })
+    records.push(...(await cursor.toArray()).map(toStored))
+  }
+  return records
 }
 
 const found = (collection: string) => (document: RecordDocument | null) =>
@@ -51,18 +67,13 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const connection = yield* MongoConnection
       const { run, refuse } = connection
       if (!singleWriter && !(yield* run(countsAtomically))) return yield* refuse(NOT_ATOMIC)
-      const create = makeCreate(connection)
+      const ids = makeIds()
+      const create = makeCreate(connection, ids)
+      const { createAll, settled } = yield* makeCreateAll(connection, ids, singleWriter)
 
       return RecordRepository.of({
         prepare: (shape) => run((db) => prepareIndexes(db, shape)),
-        list: (collection, { start, limit }) =>
-          // To MongoDB a limit of 0 means "no limit".
-          limit === 0
-            ? Effect.succeed([])
-            : run(async (db) => {
-                const cursor = recordsOf(db, collection).find({}, { sort: { _id: 1 }, skip: start, limit })
-                return (await cursor.toArray()).map(toStored)
-              }),
+        list: (collection, query) => run((db) => list(db, collection, query)),
         get: (collection, id) =>
           Effect.flatMap(
             run((db) => recordsOf(db, collection).findOne({ _id: id })),
@@ -70,12 +81,17 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
           ),
         // Only what JSON keeps is stored, as in every other store, and later writes to the caller's fields do not reach it.
         create: (collection, fields) => Effect.map(create(collection, JSON.parse(JSON.stringify(fields))), toStored),
+        createAll,
         remove: (collection, id) =>
           Effect.flatMap(
-            run((db) => take(db, collection, id)),
+            Effect.andThen(
+              settled(collection, id),
+              run((db) => take(db, collection, id)),
+            ),
             found(collection),
           ),
-        count: (collection) => run((db) => recordsOf(db, collection).countDocuments()),
+        count: (collection, where = []) => run((db) => recordsOf(db, collection).countDocuments(filterOf(where))),
+        changes: makeMongoChanges(connection),
         ready: run(tryWrite),
       })
     }),

@@ -1,17 +1,20 @@
 // Creates that wait together share one step of their sequence and one ordered insert, as those of SQLite share a commit.
 import { Data, Duration, Effect, Random, Schedule } from "effect"
 import type { Collection, Db, MongoBulkWriteError } from "mongodb"
-import type { Fields } from "../../../domain/records/record_repository.ts"
+import type { Fields, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { endOfTurn } from "../end_of_turn.ts"
 import type { MongoConnection } from "../mongo_connection.ts"
-import { isDuplicateKey, makeSequences, type Sequences } from "./mongo_sequence.ts"
+import { type Ids, isDuplicateKey, type Sequences } from "./mongo_sequence.ts"
 
 /** A record as kept. The fields lie one level down, so that none of them can ever be taken for `_id`. */
 export interface RecordDocument {
   readonly _id: number
   readonly fields: Fields
 }
+
+/** A document as everybody but this adapter knows it. */
+export const toStored = (document: RecordDocument): Stored => ({ id: document._id, ...document.fields })
 
 /** The collection's documents; they have the name of the record collection. */
 export const recordsOf = (db: Db, collection: string): Collection<RecordDocument> => db.collection(collection)
@@ -31,7 +34,7 @@ const TOGETHER_MAX = 128
  * When to try again after an id was taken: at most 99 times, after a random part of 2, 4, ... 40 ms, so that instances that
  * met at one id part. On MongoDB nobody waits, but where a sequence was restored from an old backup.
  */
-const NEXT_TRY = Schedule.forever.pipe(
+export const NEXT_TRY = Schedule.forever.pipe(
   Schedule.modifyDelay(({ attempt }) =>
     Effect.map(Random.next, (part) => Duration.millis(2 * Math.min(attempt, 20) * part)),
   ),
@@ -47,14 +50,14 @@ interface Inserted {
 }
 
 /** The ids are taken, or another first create of the collection made its sequence at the same time: the next try succeeds. */
-class IdTaken extends Data.TaggedError("IdTaken")<{ readonly refusal: Error }> {}
+export class IdTaken extends Data.TaggedError("IdTaken")<{ readonly refusal: Error }> {}
 
 /** An ordered insert stops at the record that the server refuses. */
-const isBulkWriteError = (failure: unknown): failure is MongoBulkWriteError =>
+export const isBulkWriteError = (failure: unknown): failure is MongoBulkWriteError =>
   failure instanceof Error && failure.name === "MongoBulkWriteError"
 
 /** True for what the driver itself refuses, before it has sent anything: a record that is too large, or no BSON. */
-const isUnsendable = (failure: unknown): failure is Error =>
+export const isUnsendable = (failure: unknown): failure is Error =>
   failure instanceof Error && (failure.name === "MongoInvalidArgumentError" || failure.name === "BSONError")
 
 /** @throws what leaves open which of the records are stored, and whether durably */
@@ -93,11 +96,11 @@ const insertTogether = async (
  *
  * Their ids are in the order of their calls. No two steps of one process overlap.
  *
+ * @param ids the sequences of this process
  * @returns the function that creates one record; it fails within the deadline of the connection, waiting included, and a
  * create that has not begun by then is not begun
  */
-export const makeCreate = ({ run, withinDeadline }: MongoConnection["Service"]) => {
-  const sequences = makeSequences()
+export const makeCreate = ({ run, withinDeadline }: MongoConnection["Service"], { sequences, inTurn }: Ids) => {
   const queues = new Map<string, Array<Waiting>>()
   const failed = (failure: Error) => run(() => Promise.reject(failure))
 
@@ -109,8 +112,9 @@ export const makeCreate = ({ run, withinDeadline }: MongoConnection["Service"]) 
         open = open.filter(({ left }) => !left)
         if (open.length === 0) return
         const records = open.map(({ fields }) => fields)
-        const { documents, refusal } = yield* run((db, signal) =>
-          insertTogether(db, collection, records, sequences, signal),
+        const { documents, refusal } = yield* inTurn(
+          collection,
+          run((db, signal) => insertTogether(db, collection, records, sequences, signal)),
         )
         for (const [at, document] of documents.entries()) open[at]?.end(Effect.succeed(document))
         open = open.slice(documents.length)

@@ -1,4 +1,5 @@
 // Ids of records in MongoDB: one counter for each collection, its sequence.
+import { type Effect, Semaphore } from "effect"
 import type { Db } from "mongodb"
 
 /** Last id given out in the collection named by `_id`. */
@@ -69,7 +70,7 @@ export interface Sequences {
 }
 
 /** Sequences for one process; the calls of `next` for one collection must not overlap. */
-export const makeSequences = (): Sequences => {
+const makeSequences = (): Sequences => {
   const given = new Map<string, number>()
   const looked = new Set<string>()
 
@@ -109,4 +110,22 @@ export const makeSequences = (): Sequences => {
       looked.delete(collection)
     },
   }
+}
+
+/** The sequences of one process, and the turn that every use of one has to wait for. */
+export interface Ids {
+  readonly sequences: Sequences
+  /** Runs an effect that uses the collection's sequence, once those before it have ended. */
+  readonly inTurn: <A, E>(collection: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+}
+
+/** Makes the sequences of this process. */
+export const makeIds = (): Ids => {
+  const turns = new Map<string, Semaphore.Semaphore>()
+  const turnOf = (collection: string): Semaphore.Semaphore => {
+    const known = turns.get(collection) ?? Semaphore.makeUnsafe(1)
+    turns.set(collection, known)
+    return known
+  }
+  return { sequences: makeSequences(), inTurn: (collection, effect) => turnOf(collection).withPermit(effect) }
 }

@@ -1,9 +1,15 @@
+import type { DatabaseSync } from "node:sqlite"
 import { Effect, Layer } from "effect"
-import { RecordNotFound } from "../../../domain/records/errors.ts"
+import type { Created, CreateKey } from "../../../domain/records/create_key.ts"
+import { KeyReused, RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
+import { type Condition, isPlainPage, type Query } from "../../../domain/records/query.ts"
 import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
+import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_change_log.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
+import { KEY_TABLES, sqliteKeys } from "./sqlite_keys.ts"
+import { countSql, listSql } from "./sqlite_query.ts"
 
 /**
  * Ids that share one row of `record_blocks`. A list passes over one row for each block before its page, and over at most
@@ -43,7 +49,7 @@ const TABLES = `
       WHERE collection = old.collection AND block = old.id / ${BLOCK_IDS};
     DELETE FROM record_blocks
       WHERE collection = old.collection AND block = old.id / ${BLOCK_IDS} AND records = 0;
-  END`
+  END;`
 
 /** Where readiness creates and deletes. No record collection can have this name: theirs hold no dot. */
 const PROBE = "portolan.probe"
@@ -62,7 +68,7 @@ export const layer = Layer.effect(
   RecordRepository,
   Effect.gen(function* () {
     const database = yield* SqliteDatabase
-    yield* database.write((db) => db.exec(TABLES))
+    yield* database.write((db) => db.exec(TABLES + KEY_TABLES + CHANGE_TABLES))
     const sql = yield* database.read((db) => ({
       mint: db.prepare(
         `INSERT INTO collections (name, last_id, records) VALUES (?, 1, 1)
@@ -76,6 +82,7 @@ export const layer = Layer.effect(
       uncount: db.prepare("UPDATE collections SET records = records - 1 WHERE name = ?"),
       count: db.prepare("SELECT records FROM collections WHERE name = ?"),
     }))
+    const keys = yield* database.read(sqliteKeys)
 
     const get = (collection: string, id: number): Stored | undefined => {
       const body = sql.get.get(collection, id)?.["body"] as string | undefined
@@ -96,10 +103,30 @@ export const layer = Layer.effect(
       return []
     }
 
+    /** The records of a query that is not a plain page, range by range until the page is full. */
+    const query = (db: DatabaseSync, collection: string, wanted: Query): ReadonlyArray<Stored> => {
+      const records: Array<Stored> = []
+      for (const { text, values } of listSql(collection, wanted)) {
+        if (records.length === wanted.limit) break
+        const rows = db.prepare(text).all(...values, wanted.limit - records.length, wanted.start)
+        records.push(...rows.map((row) => decodeRecord(row["id"] as number, row["body"] as string)))
+      }
+      return records
+    }
+
     const create = (collection: string, body: string): Stored => {
       const id = sql.mint.get(collection)?.["last_id"] as number
       sql.insert.run(collection, id, body)
       return decodeRecord(id, body)
+    }
+
+    /** One transaction holds the records and the key, so that a crash leaves both or neither. */
+    const createAll = (collection: string, bodies: ReadonlyArray<string>, key?: CreateKey): Created | "reused" => {
+      const known = key === undefined ? undefined : keys.find(collection, key)
+      if (known !== undefined) return known
+      const [firstId = 0] = bodies.map((body) => create(collection, body).id)
+      if (key !== undefined) keys.remember(collection, key, firstId)
+      return { firstId }
     }
 
     const remove = (collection: string, id: number): Stored | undefined => {
@@ -109,11 +136,20 @@ export const layer = Layer.effect(
       return decodeRecord(id, body)
     }
 
-    const count = (collection: string): number => (sql.count.get(collection)?.["records"] as number | undefined) ?? 0
+    const count = (db: DatabaseSync, collection: string, where: ReadonlyArray<Condition>): number => {
+      const { text, values } = countSql(collection, where)
+      const counted = where.length === 0 ? sql.count.get(collection) : db.prepare(text).get(...values)
+      return (counted?.["records"] as number | undefined) ?? 0
+    }
 
     return RecordRepository.of({
-      prepare: (shape) => database.write((db) => prepareIndexes(db, shape)),
-      list: (collection, page) => database.read(() => list(collection, page)),
+      prepare: (shape) =>
+        database.write((db) => {
+          prepareIndexes(db, shape)
+          prepareChanges(db, shape)
+        }),
+      list: (collection, wanted) =>
+        database.read((db) => (isPlainPage(wanted) ? list(collection, wanted) : query(db, collection, wanted))),
       get: (collection, id) =>
         Effect.flatMapEager(
           database.read(() => get(collection, id)),
@@ -123,12 +159,20 @@ export const layer = Layer.effect(
         const body = JSON.stringify(fields)
         return database.write(() => create(collection, body))
       },
+      createAll: (collection, records, key) => {
+        const bodies = records.map((fields) => JSON.stringify(fields))
+        return Effect.flatMap(
+          database.write(() => createAll(collection, bodies, key)),
+          (created) => (created === "reused" ? Effect.fail(new KeyReused({ collection })) : Effect.succeed(created)),
+        )
+      },
       remove: (collection, id) =>
         Effect.flatMap(
           database.write(() => remove(collection, id)),
           found(collection),
         ),
-      count: (collection) => database.read(() => count(collection)),
+      count: (collection, where = []) => database.read((db) => count(db, collection, where)),
+      changes: yield* database.read((db) => makeSqliteChanges(database, db)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
       ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
     })

@@ -36,8 +36,8 @@ export interface MediaTools {
   readonly graph: Layer.Layer<GraphServices, CommandError>
   /** What `probe` needs beside it. */
   readonly probe: Layer.Layer<GraphProbe, CommandError>
-  /** Shows the requests of a creation, secrets masked, and sends nothing. */
-  readonly dryRun: (accountId: string, input: unknown) => Effect.Effect<DryRun, CommandError>
+  /** Shows the requests of a creation, or of a post, secrets masked, and sends nothing. */
+  readonly dryRun: (accountId: string, input: unknown, publishes: boolean) => Effect.Effect<DryRun, CommandError>
   /** The store's journal; opened only by what publishes. */
   readonly journal: Layer.Layer<PublishJournal, CommandError>
   readonly accountId: string | undefined
@@ -129,7 +129,7 @@ export const create = Effect.fnUntraced(function* (
 ) {
   const input = yield* readCreation(kind, from, members)
   const accountId = yield* accountOf(account, tools)
-  if (dryRun) return dryRunReport(yield* tools.dryRun(accountId, input))
+  if (dryRun) return dryRunReport(yield* tools.dryRun(accountId, input, key !== undefined))
   const program =
     key === undefined
       ? created(kind, accountId, input, terminal)

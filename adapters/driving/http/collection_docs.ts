@@ -3,7 +3,9 @@ import type { TObject, TSchema } from "typebox"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
-import { BODY_REFUSALS } from "./json_body.ts"
+import { IMPORTED_EXAMPLE, IMPORTED_SCHEMA, KEY_PARAMETER, keyRefusals, linesBody, oneOrMany } from "./bulk_docs.ts"
+import { CHANGES_PARAMETERS, changesAnswer, changesRefusals } from "./change_feed_docs.ts"
+import { BODY_REFUSALS, LINES_REFUSALS } from "./json_body.ts"
 import { invalidCount } from "./page_query.ts"
 import type { ServiceError } from "./problem.ts"
 import {
@@ -71,10 +73,14 @@ export const collectionSchemas = ({ name, fields }: Collection<object>): Schemas
  *
  * @see OpenAPI 3.1, operation object
  */
-export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation, object>> => {
+export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
   const { name, fields, roles } = collection
   const example = exampleOf(collection)
   const record = schemaRef(name)
+  const invalidRecord = new InvalidRecord({
+    collection: name,
+    issues: [{ pointer: "/id", message: "is assigned by the server" }],
+  })
   const notFound = new RecordNotFound({ collection: name })
   const idParameter = { name: "id", in: "path", required: true, schema: ID_SCHEMA, example: EXAMPLE_ID }
   const count = (parameter: string, description: string, fallback: number) => ({
@@ -89,9 +95,10 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     rest: object,
     successes: ResponseDocs,
     errors: ReadonlyArray<ServiceError> = [],
+    id: string = kind,
   ) => ({
     tags: [name],
-    operationId: `${kind}_${name}`,
+    operationId: `${id}_${name}`,
     summary,
     ...(roles[kind] === undefined ? {} : { description: rolesSentence(roles[kind]) }),
     security: SECURITY,
@@ -141,18 +148,28 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ),
     create: operation(
       "create",
-      "Create a record",
-      jsonBody(submitted(fields), example?.sent),
+      "Create a record, or several, all or nothing",
+      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted(fields)), example?.sent) },
       {
-        201: okDoc("The record with its id", record, example?.record, {
-          headers: { Location: headerDoc("Path of the new record") },
-          links: { get: link(`get_${name}`), delete: link(`delete_${name}`) },
-        }),
+        201: okDoc(
+          "The record with its id, or the records in the order of the body",
+          oneOrMany(record),
+          example?.record,
+          {
+            headers: { Location: headerDoc("Path of the new record, when it is one") },
+            links: { get: link(`get_${name}`), delete: link(`delete_${name}`) },
+          },
+        ),
       },
-      [
-        ...BODY_REFUSALS,
-        new InvalidRecord({ collection: name, issues: [{ pointer: "/id", message: "is assigned by the server" }] }),
-      ],
+      [...BODY_REFUSALS, invalidRecord, ...keyRefusals(name)],
+    ),
+    import: operation(
+      "create",
+      "Create records from lines of JSON, all or nothing",
+      { parameters: [KEY_PARAMETER], ...linesBody(example?.sent) },
+      { 201: okDoc("How many records, and their ids", IMPORTED_SCHEMA, IMPORTED_EXAMPLE) },
+      [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name)],
+      "import",
     ),
     delete: operation(
       "delete",
@@ -160,6 +177,13 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
       { parameters: [idParameter] },
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound],
+    ),
+    changes: operation(
+      "changes",
+      `Follow the changes of ${name}`,
+      { parameters: CHANGES_PARAMETERS },
+      changesAnswer(example?.record),
+      changesRefusals(name),
     ),
   }
 }

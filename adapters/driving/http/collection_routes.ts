@@ -10,10 +10,12 @@ import type { Collection, Operation } from "../../../domain/records/collection.t
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
+import { makeCreateHandlers } from "./bulk.ts"
+import { type ChangesHandler, makeChangesHandler } from "./change_feed.ts"
 import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
-import { readJson } from "./json_body.ts"
+import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import type { RequestContext } from "./request_context.ts"
 import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
@@ -21,12 +23,15 @@ import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
 type Handler = (context: RequestContext & { readonly path: string }) => Promise<string>
 type ItemHandler = (context: RequestContext & { readonly params: { readonly id?: string | null } }) => Promise<string>
 
-/** The four handlers of a collection, mountable on any path with an `:id` where one is needed. */
+/** The handlers of a collection, mountable on any path with an `:id` where one is needed. */
 export interface CollectionHandler {
   readonly list: Handler
   readonly get: ItemHandler
   readonly create: Handler
   readonly delete: ItemHandler
+  readonly import: Handler
+  /** Of a collection that was defined with `changes`. */
+  readonly changes: ChangesHandler
 }
 
 /** Canonical decimal 1..2^53-1: one record has one address. */
@@ -49,12 +54,15 @@ const wantsExactCount = ({ headers }: Request): boolean =>
 const makeHandler = <F extends object>(
   { name }: Collection<F>,
   service: RecordService<F>,
-  { respond }: Responder,
-): CollectionHandler => {
+  responder: Responder,
+  guard: Guard,
+): Omit<CollectionHandler, "changes"> => {
+  const { respond } = responder
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
   const rendered = (record: Stored<F>): Answer => ({ status: 200, body: render(record) })
   return {
+    ...makeCreateHandlers(service, responder, guard),
     list: async ({ request, set, route, path }) =>
       respond(
         { request, set, route },
@@ -86,16 +94,6 @@ const makeHandler = <F extends object>(
         },
         rendered,
       ),
-    create: async ({ request, set, route, path }) =>
-      respond(
-        { request, set, route },
-        () => Effect.flatMap(readJson(request), service.create),
-        (record) => ({
-          status: 201,
-          headers: { location: `${path.replace(/\/$/, "")}/${record.id}` },
-          body: render(record),
-        }),
-      ),
     delete: async ({ request, set, route, params }) =>
       respond(
         { request, set, route },
@@ -122,20 +120,29 @@ const HIDDEN = { parse: "none", detail: { hide: true } } as const
 
 const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, guard: Guard, responder: Responder) => {
   const docs = collectionDocs(collection)
-  const hooks = (operation: Operation) => {
+  const hooks = (operation: Operation, doc: keyof typeof docs = operation) => {
     const roles = collection.roles[operation]
-    const detail = { ...NO_PARSE, detail: docs[operation] }
+    const detail = { ...NO_PARSE, detail: docs[doc] }
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
   const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
-  return new Elysia({ prefix: `/${collection.name}` })
+  const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
+    .post("/import", handler.import, hooks("create", "import"))
+    .get("/import", refuse("POST"), HIDDEN)
+    .all("/import", refuse("POST"), HIDDEN)
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
     .all("", refuse("GET, HEAD, POST"), HIDDEN)
     .all("/:id", refuse("GET, HEAD, DELETE"), HIDDEN)
+  return collection.changes
+    ? routes.get("/changes", handler.changes, hooks("changes")).all("/changes", refuse("GET, HEAD"), HIDDEN)
+    : routes
 }
+
+/** Feeds of one collection that may be open at a time, where nobody says how many. */
+const FEEDS_MAX = 256
 
 /**
  * Sets a collection up: the only call a new record type needs.
@@ -143,14 +150,24 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
  * @param parts.repository where its records live
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
+ * @param parts.feeds bounds the open feeds of changes, and ends them; without it {@link FEEDS_MAX} may be open
  * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
   collection: Collection<F>,
-  parts: { readonly repository: RecordRepository["Service"]; readonly guard: Guard; readonly responder: Responder },
+  parts: {
+    readonly repository: RecordRepository["Service"]
+    readonly guard: Guard
+    readonly responder: Responder
+    readonly feeds?: OpenFeeds
+  },
 ): CollectionSetup<F> => {
   const store = makeRecordStore(collection, parts.repository)
   const service = makeRecordService(collection, store)
-  const handler = makeHandler(collection, service, parts.responder)
-  return { store, service, handler, routes: makeRoutes(collection, handler, parts.guard, parts.responder) }
+  const { guard, responder, feeds = makeOpenFeeds(FEEDS_MAX) } = parts
+  const handler = {
+    ...makeHandler(collection, service, responder, guard),
+    changes: makeChangesHandler(service, { guard, responder, feeds }),
+  }
+  return { store, service, handler, routes: makeRoutes(collection, handler, guard, responder) }
 }

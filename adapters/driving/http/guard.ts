@@ -2,7 +2,8 @@ import { bearer } from "@elysiajs/bearer"
 import { Effect } from "effect"
 import { Elysia } from "elysia"
 import { authenticate } from "../../../application/identity/authenticate.ts"
-import { type Access, authorize, makeAccess } from "../../../domain/identity/claims.ts"
+import { type Access, authorize, type Claims, makeAccess } from "../../../domain/identity/claims.ts"
+import type { KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import type { TokenVerifier } from "../../../domain/identity/token_verifier.ts"
 import type { RequestContext } from "./request_context.ts"
 import type { Responder } from "./respond.ts"
@@ -20,6 +21,12 @@ export interface Guard {
    * @param access who is let through; every caller with an acceptable token when omitted
    */
   readonly protect: (access?: Access) => ReturnType<typeof makeProtection>
+  /**
+   * Judges the request's token once more, for work that goes on after the guard has let it in.
+   *
+   * @fails {Unauthenticated} when the token is accepted no longer, or there is none
+   */
+  readonly identify: (request: Request) => Effect.Effect<Claims, Unauthenticated | KeysUnavailable>
   /** A `beforeHandle` hook, complete in itself: the token is checked, then the roles (any one of them is enough). */
   readonly requireRoles: (roles: ReadonlyArray<string>) => Hook
 }
@@ -49,6 +56,7 @@ export const makeGuard = (verifier: TokenVerifier["Service"], responder: Respond
   }
   return {
     protect: (access = "authenticated") => makeProtection(check(access)),
+    identify: ({ headers }) => authenticate(verifier, headers.get("authorization")),
     requireRoles: (roles) => check({ roles }),
   }
 }

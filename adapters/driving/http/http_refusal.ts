@@ -5,8 +5,11 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
   readonly code:
     | "INVALID_HOST"
     | "OVERLOADED"
+    | "TOO_MANY_FEEDS"
     | "INVALID_QUERY"
+    | "INVALID_HEADER"
     | "INVALID_JSON"
+    | "INVALID_IDEMPOTENCY_KEY"
     | "REQUEST_TIMEOUT"
     | "ROUTE_NOT_FOUND"
     | "METHOD_NOT_ALLOWED"
@@ -29,6 +32,12 @@ export const invalidHost = new HttpRefusal({ code: "INVALID_HOST", detail: "The 
 
 /** More requests are running than the service takes at a time. */
 export const overloaded = new HttpRefusal({ code: "OVERLOADED", detail: "The service is busy; try again later" })
+
+/** As many feeds of changes are open as may be. */
+export const tooManyFeeds = new HttpRefusal({
+  code: "TOO_MANY_FEEDS",
+  detail: "Too many change feeds are open; try again later",
+})
 
 /**
  * The route knows other methods only.

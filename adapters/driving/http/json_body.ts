@@ -10,24 +10,43 @@ const BODY_DEADLINE_MS = 30_000
 /** `application/json`, any case, with no parameter but `charset=utf-8` (RFC 8259: JSON is UTF-8). */
 const JSON_TYPE_REGEXP = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
+/** Lines of JSON under either of the names in use; no parameter but `charset=utf-8`. */
+const LINES_TYPE_REGEXP = /^application\/(?:x-)?ndjson[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+
 const tooLarge = new HttpRefusal({ code: "BODY_TOO_LARGE", detail: `The body must not exceed ${BODY_BYTES_MAX} bytes` })
-const wrongType = new HttpRefusal({
-  code: "UNSUPPORTED_MEDIA_TYPE",
-  detail: "The body must be application/json in UTF-8, without content coding",
-})
+const wrongType = (type: string) =>
+  new HttpRefusal({
+    code: "UNSUPPORTED_MEDIA_TYPE",
+    detail: `The body must be ${type} in UTF-8, without content coding`,
+  })
+
+/** A media type that a route takes. */
+interface BodyType {
+  readonly regexp: RegExp
+  readonly refusal: HttpRefusal
+}
+
+const JSON_BODY: BodyType = { regexp: JSON_TYPE_REGEXP, refusal: wrongType("application/json") }
+const LINES_BODY: BodyType = { regexp: LINES_TYPE_REGEXP, refusal: wrongType("application/x-ndjson") }
+
 const broken = (detail: string) => new HttpRefusal({ code: "INVALID_JSON", detail })
 const tooSlow = new HttpRefusal({
   code: "REQUEST_TIMEOUT",
   detail: `The body must arrive within ${BODY_DEADLINE_MS / 1000} s`,
 })
 
-/** What reading a body can end with. */
-export const BODY_REFUSALS: ReadonlyArray<HttpRefusal> = [
+const refusalsOf = ({ refusal }: BodyType): ReadonlyArray<HttpRefusal> => [
   broken("The body is not valid JSON"),
   tooSlow,
   tooLarge,
-  wrongType,
+  refusal,
 ]
+
+/** What reading a body of JSON can end with. */
+export const BODY_REFUSALS = refusalsOf(JSON_BODY)
+
+/** What reading a body of lines can end with. */
+export const LINES_REFUSALS = refusalsOf(LINES_BODY)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
@@ -36,7 +55,31 @@ const parseJson = (bytes: ArrayBuffer, parse: (text: string) => unknown): Effect
   if (bytes.byteLength === 0) return Effect.fail(broken("The body is empty"))
   return Effect.flatMap(
     Effect.try({ try: () => utf8.decode(bytes), catch: () => broken("The body is not valid UTF-8") }),
-    (text) => Effect.try({ try: () => parse(text), catch: () => broken("The body is not valid JSON") }),
+    (text) =>
+      Effect.try({
+        try: () => parse(text),
+        catch: (failure) => (failure instanceof HttpRefusal ? failure : broken("The body is not valid JSON")),
+      }),
+  )
+}
+
+const readBody = (
+  { regexp, refusal }: BodyType,
+  request: Request,
+  parse: (text: string) => unknown,
+  deadlineMs: number,
+): Effect.Effect<unknown, HttpRefusal> => {
+  const { headers } = request
+  const coding = headers.get("content-encoding")
+  if (!regexp.test(headers.get("content-type") ?? "") || (coding !== null && coding !== "identity"))
+    return Effect.fail(refusal)
+  if (Number(headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
+  return Effect.tryPromise({
+    try: () => request.arrayBuffer(),
+    catch: () => broken("The body ended before it was complete"),
+  }).pipe(
+    Effect.timeoutOrElse({ duration: deadlineMs, orElse: () => Effect.fail(tooSlow) }),
+    Effect.flatMap((bytes) => parseJson(bytes, parse)),
   )
 }
 
@@ -52,17 +95,24 @@ export const readJson = (
   request: Request,
   parse: (text: string) => unknown = JSON.parse,
   deadlineMs: number = BODY_DEADLINE_MS,
-): Effect.Effect<unknown, HttpRefusal> => {
-  const { headers } = request
-  const coding = headers.get("content-encoding")
-  if (!JSON_TYPE_REGEXP.test(headers.get("content-type") ?? "") || (coding !== null && coding !== "identity"))
-    return Effect.fail(wrongType)
-  if (Number(headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-  return Effect.tryPromise({
-    try: () => request.arrayBuffer(),
-    catch: () => broken("The body ended before it was complete"),
-  }).pipe(
-    Effect.timeoutOrElse({ duration: deadlineMs, orElse: () => Effect.fail(tooSlow) }),
-    Effect.flatMap((bytes) => parseJson(bytes, parse)),
-  )
-}
+): Effect.Effect<unknown, HttpRefusal> => readBody(JSON_BODY, request, parse, deadlineMs)
+
+/** @throws {HttpRefusal} that names the line, from 1, which is not JSON; blank lines are passed over */
+const parseLines = (text: string): ReadonlyArray<unknown> =>
+  text.split("\n").flatMap((line, at) => {
+    if (line.trim() === "") return []
+    try {
+      return [JSON.parse(line)]
+    } catch {
+      throw broken(`Line ${at + 1} of the body is not valid JSON`)
+    }
+  })
+
+/**
+ * Reads the request's body as one JSON value a line, as {@link readJson} reads one.
+ *
+ * @returns an array of the values
+ * @see github.com/ndjson/ndjson-spec
+ */
+export const readLines = (request: Request): Effect.Effect<unknown, HttpRefusal> =>
+  readBody(LINES_BODY, request, parseLines, BODY_DEADLINE_MS)

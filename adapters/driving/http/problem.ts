@@ -26,8 +26,11 @@ const RETRY_AFTER_S = "2"
 const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, title: string]>> = {
   INVALID_HOST: [400, "Invalid host"],
   OVERLOADED: [503, "Overloaded"],
+  TOO_MANY_FEEDS: [503, "Too many change feeds"],
   INVALID_QUERY: [400, "Invalid query parameter"],
+  INVALID_HEADER: [400, "Invalid header"],
   INVALID_JSON: [400, "Invalid JSON"],
+  INVALID_IDEMPOTENCY_KEY: [400, "Invalid idempotency key"],
   REQUEST_TIMEOUT: [408, "Request timeout"],
   ROUTE_NOT_FOUND: [404, "Not found"],
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
@@ -38,7 +41,7 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
 const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
   // Whoever is too slow is not waited for any longer (RFC 9110 section 15.5.9).
   if (code === "REQUEST_TIMEOUT") return { headers: { connection: "close" } }
-  if (code === "OVERLOADED") return { headers: { "retry-after": RETRY_AFTER_S } }
+  if (code === "OVERLOADED" || code === "TOO_MANY_FEEDS") return { headers: { "retry-after": RETRY_AFTER_S } }
   return allow === undefined ? {} : { headers: { allow } }
 }
 
@@ -55,8 +58,40 @@ export const describe = (error: ServiceError): Problem => {
       }
     case "InvalidPage":
       return { status: 400, code: error.code, title: "Invalid page", detail: error.message }
+    case "InvalidQuery":
+      return { status: 400, code: error.code, title: "Invalid query parameter", detail: error.message }
     case "RecordNotFound":
       return { status: 404, code: error.code, title: "Not found", detail: "No such record" }
+    case "KeyReused":
+      return {
+        status: 422,
+        code: error.code,
+        title: "Idempotency key reused",
+        detail: "The Idempotency-Key was sent before with another body",
+      }
+    case "KeyInUse":
+      return {
+        status: 409,
+        code: error.code,
+        title: "Idempotency key in use",
+        detail: "A request with this Idempotency-Key is still under way; try again later",
+        headers: { "retry-after": RETRY_AFTER_S },
+      }
+    case "PositionGone":
+      return {
+        status: 410,
+        code: error.code,
+        title: "Position gone",
+        detail:
+          "What came after this position is no longer kept; read the collection again and follow it without a position",
+      }
+    case "ChangesUnsupported":
+      return {
+        status: 501,
+        code: error.code,
+        title: "Changes unsupported",
+        detail: "The store of this service cannot tell the changes of this collection",
+      }
     case "StoreUnavailable":
       return {
         status: 503,

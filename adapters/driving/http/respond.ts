@@ -1,8 +1,9 @@
-import { absurd, Cause, type Context, Effect, Exit } from "effect"
+import { absurd, Cause, type Context, Effect, Exit, Scope } from "effect"
 import { describe, type ServiceError } from "./problem.ts"
 import { INTERNAL, PROBLEM_TYPE, type Problem, problemBody } from "./problem_body.ts"
 import { type RequestContext, requestIdOf } from "./request_context.ts"
 import { inRequestSpan } from "./request_span.ts"
+import { type Send, type SlowReader, streamBody } from "./stream_body.ts"
 
 /** Something that is there now, or will be. */
 type Eventually<A> = A | Promise<A>
@@ -12,6 +13,12 @@ export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
+}
+
+/** An answer that is sent piece by piece, for as long as `work` goes on. */
+export interface StreamAnswer<R> {
+  readonly headers: Readonly<Record<string, string>>
+  readonly work: (send: Send) => Effect.Effect<void, ServiceError | SlowReader, R>
 }
 
 /**
@@ -30,6 +37,14 @@ export interface Responder<R = never> {
     program: () => Effect.Effect<A, ServiceError, R>,
     render: (value: A) => Answer,
   ) => Eventually<string>
+  /**
+   * Answers with a stream, or with a problem when it cannot be opened. What `open` acquires is released when the work has ended,
+   * the client has gone, or the client reads too slowly. To HEAD it only says what it would have begun.
+   */
+  readonly stream: (
+    context: RequestContext,
+    open: () => Effect.Effect<StreamAnswer<R>, ServiceError, R | Scope.Scope>,
+  ) => Eventually<string | Response>
   /** Runs a program that only decides: `undefined` lets the request through, a text is the body of its refusal. */
   readonly decide: (
     context: RequestContext,
@@ -98,6 +113,32 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
         requestIdOf(request)
         return body
       }),
+    stream: (request, open) => {
+      const scope = Scope.makeUnsafe()
+      const close = Scope.close(scope, Exit.void)
+      const opened = Effect.onError(Scope.provide(Effect.suspend(open), scope), () => close)
+      return settle(request, traced ? inRequestSpan(request, opened) : opened, ({ headers, work }) => {
+        const { set } = request
+        set.status = 200
+        Object.assign(set.headers, headers)
+        const requestId = requestIdOf(request)
+        if (request.request.method === "HEAD") {
+          fork(close)
+          return ""
+        }
+        const body = streamBody((send) => {
+          const logged = work(send).pipe(
+            Effect.catchTag("SlowReader", (slow) => Effect.logWarning(slow.message)),
+            Effect.catchCause((cause) =>
+              Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("A stream ended", cause),
+            ),
+            Effect.annotateLogs("requestId", requestId),
+          )
+          return fork(Effect.ensuring(logged, close))
+        })
+        return new Response(body, { headers })
+      })
+    },
     decide: (request, program) => settle(request, program, () => undefined),
   }
 }

@@ -36,6 +36,7 @@ describe("defaults", () => {
       PORTOLAN_HOME: ".portolan",
       LOG_LEVEL: "info",
       MAX_IN_FLIGHT: 1024,
+      MAX_FEEDS: 256,
       AUTH_CLOCK_TOLERANCE_S: 0,
       AUTH_REQUIRE_TYP: false,
       STORE: "sqlite",
@@ -143,6 +144,7 @@ describe("unknown variables", () => {
     ["SQLITE_FILE", "SQLITE_PATH"],
     ["MONGODB_URI", "MONGODB_URL"],
     ["CORS_ORIGIN", "CORS_ORIGINS"],
+    ["MAX_FEED", "MAX_FEEDS"],
   ] as const)
     test(`${name} is not taken for ${meant} in silence`, () => {
       deepEqual(mistakes({ [name]: "SUBMITTED" }), [`${name} is unknown; did you mean ${meant}?`])

@@ -58,7 +58,7 @@ describe("queryFieldsOf()", () => {
 
 test("a store is told the kinds of what it is to index", () => {
   const fields = Type.Object({ name: Type.String(), price: Type.Number(), sold: Type.Boolean() })
-  deepEqual(storedShapeOf({ name: "products", fields, indexes: ["price", ["sold", "name"]] }), {
+  deepEqual(storedShapeOf({ name: "products", fields, indexes: ["price", ["sold", "name"]], changes: true }), {
     name: "products",
     indexes: [
       { fields: [{ name: "price", kind: "number" }] },
@@ -69,5 +69,6 @@ test("a store is told the kinds of what it is to index", () => {
         ],
       },
     ],
+    changes: true,
   })
 })

@@ -23,9 +23,11 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     },
     get: unused,
     create: unused,
+    createAll: unused,
     remove: unused,
     count: unused,
     prepare: unused,
+    changes: unused,
     ready: Effect.void,
   })
   return {
