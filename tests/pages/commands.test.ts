@@ -184,6 +184,7 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
         { shows: /^$/ },
         { shows: /^$/ },
         { shows: /STORE +mongo.*MONGODB_URL +<set>/s },
+        { shows: /POST \/scheduler\/jobs\/:id\/restart.*restart\.second_step/s },
       ],
       // The restored file is served.
       check: async () => {
