@@ -88,6 +88,7 @@ const charts = defineCollection({
   updates: ["replace", "patch"],
   requireMatch: true,
   timestamps: true,
+  changes: true,
 })
 const service = await sharedService({
   collections: [products, charts],
@@ -136,6 +137,7 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["PUT /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
   ["PATCH /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
   ["DELETE /api/charts/{id}", `200 404 412 428 ${GUARDED}`],
+  ["GET /api/charts/changes", `200 410 501 ${GUARDED}`],
   ["DELETE /admin/products/{id}", `200 403 404 412 ${GUARDED}`],
   ["GET /scheduler/jobs/{id}", `200 ${AGENT}`],
   ["POST /scheduler/jobs", `200 ${BODY} ${AGENT}`],
@@ -152,6 +154,12 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["POST /media/posts", `200 202 ${BODY} ${GRAPH}`],
   ["GET /media/limit", `200 ${GRAPH}`],
 ]
+
+/** Media types of the operations whose success is no JSON. */
+const OTHER_TYPES: Readonly<Record<string, string>> = {
+  "GET /metrics": "text/plain",
+  "GET /api/charts/changes": "text/event-stream",
+}
 
 describe("the OpenAPI document", () => {
   test("is 3.1, of this very server, with the bearer scheme", () => {
@@ -188,7 +196,7 @@ describe("the OpenAPI document", () => {
         expect(content).toBeUndefined()
         continue
       }
-      const success = name === "GET /metrics" ? "text/plain" : "application/json"
+      const success = OTHER_TYPES[name] ?? "application/json"
       const type = Number(status) < 400 ? success : "application/problem+json"
       expect([status, Object.keys(content ?? {})]).toEqual([status, [type]])
       expect([status, content?.[type]?.example]).not.toEqual([status, undefined])
@@ -222,6 +230,7 @@ describe("the OpenAPI document", () => {
     ["PUT /api/charts/{id}", ["id", "If-Match"]],
     ["DELETE /api/products/{id}", ["id", "If-Match"]],
     ["POST /api/products/import", ["Idempotency-Key"]],
+    ["GET /api/charts/changes", ["after", "Last-Event-ID"]],
     ["GET /scheduler/jobs/{id}", ["id", "region", "namespace"]],
     ["POST /scheduler/jobs", ["region", "namespace"]],
     ["DELETE /scheduler/jobs/{id}", ["id", "region", "namespace", "purge"]],
@@ -229,6 +238,13 @@ describe("the OpenAPI document", () => {
   ])("%s has its parameters", (name, names) => {
     const { parameters = [] } = operations().find(([each]) => each === name)?.[1] ?? {}
     expect(parameters.map((each) => each.name)).toEqual(names)
+  })
+
+  test("a record and what is submitted of it have names, which generated types take over", () => {
+    const { schemas } = document.components
+    expect(Object.keys(schemas)).toEqual(expect.arrayContaining(["products", "New_products", "charts", "New_charts"]))
+    expect(mistakes({ $ref: "#/components/schemas/New_products" }, { name: "a" })).toEqual([])
+    expect(mistakes({ $ref: "#/components/schemas/New_products" }, { id: 1, name: "a" })).not.toEqual([])
   })
 
   test("a patch is described as what it may be: any fields, and null for those a record can be without", () => {

@@ -82,9 +82,13 @@ const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
   return { sent, record: { id: EXAMPLE_ID, ...record } }
 }
 
-/** The component of a collection: its stored record, under the collection's name. */
+/** Name of the component for what a client submits. Names of collections have no capital letters. */
+const submittedName = (collection: string): string => `New_${collection}`
+
+/** The components of a collection: its stored record, under the collection's name, and what a client submits of it. */
 export const collectionSchemas = (collection: Collection<object>): Schemas => ({
   [collection.name]: stored(collection),
+  [submittedName(collection.name)]: submitted(collection.fields),
 })
 
 /**
@@ -93,9 +97,10 @@ export const collectionSchemas = (collection: Collection<object>): Schemas => ({
  * @see OpenAPI 3.1, operation object
  */
 export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
-  const { name, fields, roles } = collection
+  const { name, roles } = collection
   const example = exampleOf(collection)
   const record = schemaRef(name)
+  const submission = schemaRef(submittedName(name))
   const invalidRecord = new InvalidRecord({
     collection: name,
     issues: [{ pointer: "/id", message: "is assigned by the server" }],
@@ -169,7 +174,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     create: operation(
       "create",
       "Create a record, or several, all or nothing",
-      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted(fields)), example?.sent) },
+      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submission), example?.sent) },
       {
         201: okDoc(
           "The record with its id, or the records in the order of the body",
@@ -198,7 +203,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound, ...deletion.refusals],
     ),
-    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted: submitted(fields), example }),
+    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted: submission, example }),
     changes: operation(
       "changes",
       `Follow the changes of ${name}`,
