@@ -39,6 +39,7 @@ export {
   InvalidCollectionSetup,
   InvalidPage,
   InvalidRecord,
+  NotUnique,
   PositionGone,
   RecordChanged,
   RecordNotFound,
