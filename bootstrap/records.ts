@@ -45,6 +45,7 @@ export {
 } from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
+export { PackageMissing } from "../domain/package_missing.ts"
 export { StoreUnavailable } from "../domain/store_unavailable.ts"
 export type { Guard, JoseOptions, Responder, StoreChoice }
 
@@ -82,6 +83,7 @@ export interface Records {
  * Opens the store and the realm's verifier.
  *
  * @throws {StoreUnavailable} when the store cannot be opened; nothing is held open then, and it can be called again
+ * @throws {PackageMissing} when records are to live in MongoDB and the package `mongodb` is not installed
  * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
  */
 export const openRecords = async ({ store, realm, maxFeeds = 256 }: RecordsOptions): Promise<Records> => {
