@@ -79,6 +79,23 @@ export const recordChangesContract = ({ name, layer, keeps }: ChangesUnderTest):
         }),
     )
 
+    promises("tells a replaced record as it is now, and nothing of a refused change", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* prepared(repository, collection)
+        const start = yield* endOf(repository, collection)
+        const created = yield* repository.create(collection, { name: "a" })
+        yield* Effect.flip(repository.replace(collection, created.id, { name: "other" }, { name: "lost" }))
+        yield* Effect.flip(repository.remove(collection, created.id, { name: "other" }))
+        const replaced = yield* repository.replace(collection, created.id, { name: "a" }, { name: "b", more: [1] })
+        yield* repository.remove(collection, created.id, { name: "b", more: [1] })
+        expect((yield* taken(repository, collection, start, 3)).map(shown)).toEqual([
+          ["create", created],
+          ["replace", replaced],
+          ["delete", { id: created.id }],
+        ])
+      }),
+    )
+
     promises("goes on after any position with exactly the rest", (repository, collection) =>
       Effect.gen(function* () {
         yield* prepared(repository, collection)
@@ -105,6 +122,20 @@ export const recordChangesContract = ({ name, layer, keeps }: ChangesUnderTest):
         }
         const changes = yield* Fiber.join(following)
         expect(changes.map(({ record }) => record.id)).toEqual(Array.from({ length: 300 }, (_, at) => at + 1))
+      }),
+    )
+
+    promises("tells every record of a batch, in its order", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* prepared(repository, collection)
+        const start = yield* endOf(repository, collection)
+        yield* repository.create(collection, { name: "before" })
+        const { firstId } = yield* repository.createAll(collection, [{ name: "a" }, { name: "b" }])
+        expect((yield* taken(repository, collection, start, 3)).map(shown)).toEqual([
+          ["create", { id: 1, name: "before" }],
+          ["create", { id: firstId, name: "a" }],
+          ["create", { id: firstId + 1, name: "b" }],
+        ])
       }),
     )
 

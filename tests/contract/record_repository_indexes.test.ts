@@ -30,7 +30,7 @@ describe("indexes in SQLite", () => {
         const names = () =>
           database.read((db) =>
             db
-              .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name")
+              .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE 'records:%' ORDER BY name")
               .all()
               .map(({ name }) => name),
           )
