@@ -83,15 +83,15 @@ const fromModule = Effect.fnUntraced(function* (path: string) {
   const collections = isObject(module) ? Object.values(module).flat().filter(isCollection) : []
   if (collections.length === 0) return yield* refuse("the module exports no collection")
   // A module may hold a collection that it did not make with this version's `defineCollection`.
-  const broken = collections.flatMap(({ name, fields, roles, indexes, changes }) => {
-    const issues = collectionMistakes({ name, fields, roles, indexes, changes }, judgePattern)
-    return new InvalidCollectionSetup({ collection: name, issues }).sentences
+  const broken = collections.flatMap((collection) => {
+    const issues = collectionMistakes(collection, judgePattern)
+    return new InvalidCollectionSetup({ collection: collection.name, issues }).sentences
   })
   return broken.length > 0 ? yield* refuse(...broken) : collections
 })
 
 /**
- * Reads what `COLLECTIONS` names: a `.json` file (`{"collections":[{"name","fields","roles"?}]}`) or a module exporting
+ * Reads what `COLLECTIONS` names: a `.json` file (`{"collections":[{"name","fields",...}]}`) or a module exporting
  * results of `defineCollection`.
  *
  * @fails {InvalidConfiguration} naming the file, the collection, the field and the rule; of a module that cannot be loaded

@@ -81,6 +81,27 @@ export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonl
   }
 }
 
+/** The record is no longer what the caller took it for: another write came first. */
+export class RecordChanged extends Data.TaggedError("RecordChanged")<{ readonly collection: string }> {
+  readonly code = "RECORD_CHANGED"
+  override get message(): string {
+    return `A record in '${this.collection}' has changed since it was read`
+  }
+}
+
+/** Another record has this value of a unique field. */
+export class NotUnique extends Data.TaggedError("NotUnique")<{
+  readonly collection: string
+  readonly field: string
+  /** The record's place among those that were to be created together, from 0; absent when it was alone. */
+  readonly at?: number
+}> {
+  readonly code = "NOT_UNIQUE"
+  override get message(): string {
+    return `Another record in '${this.collection}' has the same value of '${this.field}'`
+  }
+}
+
 /** The key of a create was used before, for something else. */
 export class KeyReused extends Data.TaggedError("KeyReused")<{ readonly collection: string }> {
   readonly code = "KEY_REUSED"
@@ -122,6 +143,8 @@ export type RecordsError =
   | InvalidPage
   | InvalidQuery
   | RecordNotFound
+  | RecordChanged
+  | NotUnique
   | KeyReused
   | KeyInUse
   | PositionGone

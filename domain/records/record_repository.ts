@@ -1,8 +1,16 @@
-import { Context, type Effect, type Scope } from "effect"
+import { Context, type Effect, Result, type Scope } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import type { ChangeFeed, Position } from "./change.ts"
 import type { Created, CreateKey } from "./create_key.ts"
-import type { ChangesUnsupported, KeyInUse, KeyReused, PositionGone, RecordNotFound } from "./errors.ts"
+import {
+  type ChangesUnsupported,
+  type KeyInUse,
+  type KeyReused,
+  type NotUnique,
+  type PositionGone,
+  RecordChanged,
+  RecordNotFound,
+} from "./errors.ts"
 import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
@@ -11,6 +19,26 @@ export type Fields = Readonly<Record<string, unknown>>
 
 /** A stored record. `id` is assigned by the repository: 1..2^53-1, strictly increasing per collection, never reused. */
 export type Stored<F extends object = Fields> = { readonly id: number } & Readonly<F>
+
+/** A record without its id: what the repository was given. */
+export const fieldsOf = ({ id: _, ...fields }: Stored): Fields => fields
+
+/**
+ * The record that a change is about, as long as it is what the caller read.
+ *
+ * @param record what is stored now, if anything is
+ * @param expected the fields as they were read, compared as JSON text; whatever they are when undefined
+ */
+export const expectRecord = (
+  collection: string,
+  record: Stored | undefined,
+  expected: Fields | undefined,
+): Result.Result<Stored, RecordNotFound | RecordChanged> => {
+  if (record === undefined) return Result.fail(new RecordNotFound({ collection }))
+  return expected === undefined || JSON.stringify(fieldsOf(record)) === JSON.stringify(expected)
+    ? Result.succeed(record)
+    : Result.fail(new RecordChanged({ collection }))
+}
 
 /**
  * Driven port: where records live.
@@ -26,14 +54,20 @@ export class RecordRepository extends Context.Service<
     /**
      * Makes what the collection declares, and takes away what an earlier version of it declared. Whoever serves a collection
      * calls it once before anything else; to call it again changes nothing.
+     *
+     * @fails {StoreUnavailable} also when stored records break what is declared, naming collection and field
      */
     readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
     /** The records of a query that the collection judged, in its order; `limit` 0 gives none. */
     readonly list: (collection: string, query: Query) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
-    /** Succeeds only once the record is durable by the adapter's own measure. */
-    readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>
+    /**
+     * Succeeds only once the record is durable by the adapter's own measure.
+     *
+     * @fails {NotUnique} when another record has the same value of a field that was prepared as unique; an id may stay unused
+     */
+    readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, NotUnique | StoreUnavailable>
     /**
      * Creates all of 1..1000 records or, when it fails, none: at once, or where the store cannot do that, shortly after.
      *
@@ -45,9 +79,32 @@ export class RecordRepository extends Context.Service<
       collection: string,
       records: ReadonlyArray<Fields>,
       key?: CreateKey,
-    ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
-    /** Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`. */
-    readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
+    ) => Effect.Effect<Created, NotUnique | KeyReused | KeyInUse | StoreUnavailable>
+    /**
+     * Puts `fields` in the place of those of the record, if they still are what was read; as durable as a create.
+     *
+     * Of several concurrent calls that expect the same, one wins: the others find another record than they expect.
+     *
+     * @param expected the fields as they were read
+     * @fails {RecordChanged} when the record has other fields now
+     */
+    readonly replace: (
+      collection: string,
+      id: number,
+      expected: Fields,
+      fields: Fields,
+    ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | NotUnique | StoreUnavailable>
+    /**
+     * Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`.
+     *
+     * @param expected the fields as they were read; whatever they are now when omitted
+     * @fails {RecordChanged} when the record has other fields than those expected
+     */
+    readonly remove: (
+      collection: string,
+      id: number,
+      expected?: Fields,
+    ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | StoreUnavailable>
     /** Exact number of records for which all conditions hold; of all records without any. */
     readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
     /**

@@ -31,7 +31,7 @@ const fill = (records: number): string => `
 
 type Repository = RecordRepository["Service"]
 
-const FIELDS = queryFieldsOf(products.fields)
+const FIELDS = queryFieldsOf(products)
 const list = (repository: Repository, wanted: WantedList) =>
   Effect.runSync(Effect.flatMap(makeQuery(wanted, FIELDS), (query) => repository.list("products", query)))
 

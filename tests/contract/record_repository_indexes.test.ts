@@ -41,6 +41,7 @@ describe("indexes in SQLite", () => {
         yield* repository.prepare({
           name: "charts2",
           indexes: [{ fields: [{ name: "x", kind: "text" }] }],
+          unique: [],
           changes: false,
         })
         const others = yield* names()
@@ -86,7 +87,7 @@ const INDEXED: ReadonlyArray<readonly [list: WantedList, index: string]> = [
   [{ order: [{ field: "title" }, { field: "depth" }], after: ["a", 5, 7] }, "title,depth"],
 ]
 
-const queryOf = (wanted: WantedList) => Effect.runSync(makeQuery(wanted, queryFieldsOf(CHARTS)))
+const queryOf = (wanted: WantedList) => Effect.runSync(makeQuery(wanted, queryFieldsOf({ fields: CHARTS })))
 
 describe("SQLite uses a declared index", () => {
   /** How SQLite says it would run each statement of a list. */

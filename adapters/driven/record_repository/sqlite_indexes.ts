@@ -32,9 +32,19 @@ const nameOf = (collection: string, { fields }: Index): string =>
 
 const quoted = (name: string): string => `"${name}"`
 
+/** No other index has this name: those of fields begin with a field, whose name holds no blank. */
+const uniqueNameOf = (collection: string, { name, kind }: QueryField): string =>
+  `${prefixOf(collection)}unique ${name} ${kind}`
+
 /** Records that each collection is said to have, and how many of them share a value of the first, second and third field. */
 const SAID_RECORDS = 1_000_000
 const SAID_ALIKE = [100, 50, 25]
+
+/** How an index is made, and how many records are said to share the first, the first two, ... of its values. */
+interface IndexSql {
+  readonly sql: string
+  readonly alike: ReadonlyArray<number>
+}
 
 /**
  * Tells SQLite's planner that collections are large and indexed values mostly differ. Of a key that begins with the collection
@@ -43,36 +53,42 @@ const SAID_ALIKE = [100, 50, 25]
  *
  * @see sqlite.org/fileformat2.html#stat1tab
  */
-const sayHowLarge = (db: DatabaseSync, indexes: ReadonlyMap<string, Index>): void => {
-  const said = [
-    ["records", [SAID_RECORDS, 1]] as const,
-    ...[...indexes].map(
-      ([name, { fields }]) => [name, [SAID_RECORDS, ...SAID_ALIKE.slice(0, fields.length), 1]] as const,
-    ),
-  ]
+const sayHowLarge = (db: DatabaseSync, indexes: ReadonlyMap<string, IndexSql>): void => {
   // This makes the table where there is none, and reads it again.
   db.exec("ANALYZE sqlite_schema")
   const forget = db.prepare("DELETE FROM sqlite_stat1 WHERE tbl = 'records' AND idx = ?")
   const say = db.prepare("INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('records', ?, ?)")
-  for (const [name, alike] of said) {
+  for (const [name, alike] of [
+    ["records", [1]] as const,
+    ...[...indexes].map(([name, { alike }]) => [name, alike] as const),
+  ]) {
     forget.run(name)
-    say.run(name, [SAID_RECORDS, ...alike].join(" "))
+    say.run(name, [SAID_RECORDS, SAID_RECORDS, ...alike].join(" "))
   }
   db.exec("ANALYZE sqlite_schema")
 }
 
 /** Makes the indexes that the collection declares, and drops those that it no longer does. Runs inside a transaction. */
-export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes }: StoredShape): void => {
-  const wanted = new Map(indexes.map((index) => [nameOf(collection, index), index]))
+export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes, unique }: StoredShape): void => {
+  const where = `WHERE collection = ${literal(collection)}`
+  const wanted = new Map([
+    ...indexes.map((index): [name: string, made: IndexSql] => {
+      const name = nameOf(collection, index)
+      const on = `records (collection, ${index.fields.map(fieldSql).join(", ")}, id)`
+      const sql = `CREATE INDEX IF NOT EXISTS ${quoted(name)} ON ${on} ${where}`
+      return [name, { sql, alike: [...SAID_ALIKE.slice(0, index.fields.length), 1] }]
+    }),
+    ...unique.map((field): [name: string, made: IndexSql] => {
+      const name = uniqueNameOf(collection, field)
+      const on = `records (collection, ${fieldSql(field)})`
+      return [name, { sql: `CREATE UNIQUE INDEX IF NOT EXISTS ${quoted(name)} ON ${on} ${where}`, alike: [1] }]
+    }),
+  ])
   const prefix = prefixOf(collection)
   const there = db
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND substr(name, 1, ?) = ?")
     .all(prefix.length, prefix)
   for (const { name } of there) if (!wanted.has(String(name))) db.exec(`DROP INDEX ${quoted(String(name))}`)
-  for (const [name, { fields }] of wanted)
-    db.exec(
-      `CREATE INDEX IF NOT EXISTS ${quoted(name)} ON records (collection, ${fields.map(fieldSql).join(", ")}, id)
-       WHERE collection = ${literal(collection)}`,
-    )
+  for (const { sql } of wanted.values()) db.exec(sql)
   if (wanted.size > 0) sayHowLarge(db, wanted)
 }

@@ -1,5 +1,6 @@
 import { Effect, Exit } from "effect"
 import type { TObject, TSchema } from "typebox"
+import { assignedFields, stamped } from "../../../domain/records/assigned_fields.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { IMPORTED_EXAMPLE, IMPORTED_SCHEMA, KEY_PARAMETER, keyRefusals, linesBody, oneOrMany } from "./bulk_docs.ts"
@@ -21,6 +22,14 @@ import {
   schemaRef,
 } from "./problem_docs.ts"
 import { invalidCount, UNKNOWN_PARAMETER } from "./record_query.ts"
+import {
+  changeCondition,
+  changeDocs,
+  ETAG_HEADER,
+  IF_NONE_MATCH,
+  NOT_MODIFIED,
+  patchSchema,
+} from "./record_write_docs.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
 const EXAMPLE_ID = 7
@@ -41,19 +50,32 @@ const withRequired = (schema: TSchema, requires: (member: TSchema, listed: boole
   } as TSchema
 }
 
-const submitted = (fields: TObject): TSchema =>
+const submittedOf = (fields: TObject): TSchema =>
   withRequired(fields, (member, listed) => listed && !("default" in member))
 
-const stored = (fields: TObject): TSchema => {
-  const { required = [], ...rest } = withRequired(fields, (member, listed) => listed || "default" in member) as TObject
-  return { ...rest, properties: { id: ID_SCHEMA, ...rest.properties }, required: ["id", ...required] } as TSchema
+const TIME_SCHEMA = { type: "string", format: "date-time" } as const
+const EXAMPLE_TIME = "2026-11-22T09:30:00.000Z"
+
+const stored = (collection: Collection<object>): TSchema => {
+  const fields = withRequired(collection.fields, (member, listed) => listed || "default" in member) as TObject
+  const { required = [], ...rest } = fields
+  const times = assignedFields(collection).filter((name) => name !== "id")
+  return {
+    ...rest,
+    properties: {
+      id: ID_SCHEMA,
+      ...rest.properties,
+      ...Object.fromEntries(times.map((name) => [name, TIME_SCHEMA])),
+    },
+    required: ["id", ...required, ...times],
+  } as TSchema
 }
 
 /**
  * An example record made of the schema's own `examples` and `default`s, and what the service makes of it; nothing when the
  * schema does not give enough of them for a record that it accepts.
  */
-const exampleOf = ({ fields, check }: Collection<object>) => {
+const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
   const sent = Object.fromEntries(
     Object.entries(fields.properties).flatMap(([key, schema]) => {
       const { examples, default: fallback } = schema as { examples?: ReadonlyArray<unknown>; default?: unknown }
@@ -62,11 +84,23 @@ const exampleOf = ({ fields, check }: Collection<object>) => {
     }),
   )
   const checked = Effect.runSyncExit(check(sent))
-  return Exit.isSuccess(checked) ? { sent, record: { id: EXAMPLE_ID, ...checked.value } } : undefined
+  if (!Exit.isSuccess(checked)) return undefined
+  const record = timestamps ? stamped(checked.value, EXAMPLE_TIME) : checked.value
+  return { sent, record: { id: EXAMPLE_ID, ...record } }
 }
 
-/** The component of a collection: its stored record, under the collection's name. */
-export const collectionSchemas = ({ name, fields }: Collection<object>): Schemas => ({ [name]: stored(fields) })
+/** Names of a collection's components. The name of a collection has no dot, so that they are nobody else's. */
+const namesOf = (name: string) => ({ record: name, submitted: `${name}.new`, patch: `${name}.patch` })
+
+/** The components of a collection: its stored record under the collection's name, what is submitted, and a merge patch. */
+export const collectionSchemas = (collection: Collection<object>): Schemas => {
+  const names = namesOf(collection.name)
+  return {
+    [names.record]: stored(collection),
+    [names.submitted]: submittedOf(collection.fields),
+    ...(collection.updates?.includes("patch") === true ? { [names.patch]: patchSchema(collection.fields) } : {}),
+  }
+}
 
 /**
  * OpenAPI operations of a collection, from the same schema that judges its records.
@@ -74,9 +108,10 @@ export const collectionSchemas = ({ name, fields }: Collection<object>): Schemas
  * @see OpenAPI 3.1, operation object
  */
 export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
-  const { name, fields, roles } = collection
+  const { name, roles } = collection
   const example = exampleOf(collection)
-  const record = schemaRef(name)
+  const names = namesOf(name)
+  const [record, submitted, patch] = [schemaRef(names.record), schemaRef(names.submitted), schemaRef(names.patch)]
   const invalidRecord = new InvalidRecord({
     collection: name,
     issues: [{ pointer: "/id", message: "is assigned by the server" }],
@@ -99,12 +134,13 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     ...rest,
     responses: { ...successes, ...refusalDocs([...errors, ...guardRefusals(roles[kind]), STORE_AWAY]) },
   })
+  const deletion = changeCondition(name, collection.requireMatch === true)
   const link = (operationId: string) => ({ operationId, parameters: { id: "$response.body#/data/id" } })
   return {
     list: operation(
       "list",
       `List ${name}`,
-      { parameters: listParameters(fields) },
+      { parameters: listParameters(collection) },
       {
         200: okDoc(
           "A page, in ascending id order unless `order` says otherwise",
@@ -127,21 +163,21 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     get: operation(
       "get",
       "Get a record by its id",
-      { parameters: [idParameter, selectDoc(fields)] },
-      { 200: okDoc("The record", record, example?.record) },
+      { parameters: [idParameter, selectDoc(collection), IF_NONE_MATCH] },
+      { 200: okDoc("The record", record, example?.record, { headers: ETAG_HEADER }), 304: NOT_MODIFIED },
       [notFound, UNKNOWN_PARAMETER],
     ),
     create: operation(
       "create",
       "Create a record, or several, all or nothing",
-      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted(fields)), example?.sent) },
+      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted), example?.sent) },
       {
         201: okDoc(
           "The record with its id, or the records in the order of the body",
           oneOrMany(record),
           example?.record,
           {
-            headers: { Location: headerDoc("Path of the new record, when it is one") },
+            headers: { Location: headerDoc("Path of the new record, when it is one"), ...ETAG_HEADER },
             links: { get: link(`get_${name}`), delete: link(`delete_${name}`) },
           },
         ),
@@ -159,10 +195,11 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     delete: operation(
       "delete",
       "Delete a record by its id",
-      { parameters: [idParameter] },
+      { parameters: [idParameter, ...deletion.parameters] },
       { 200: okDoc("The deleted record", record, example?.record) },
-      [notFound],
+      [notFound, ...deletion.refusals],
     ),
+    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted, patch, example }),
     changes: operation(
       "changes",
       `Follow the changes of ${name}`,

@@ -15,34 +15,25 @@ import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
 import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
+import { readId, recordAnswer, render } from "./record_answer.ts"
+import { isKnown } from "./record_condition.ts"
 import { chosen, makeListHandler } from "./record_list.ts"
 import { queryRules } from "./record_query.ts"
+import { type ItemHandler, makeWriteHandlers, type WriteHandlers } from "./record_writes.ts"
 import type { RequestContext } from "./request_context.ts"
-import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
+import { type Responder, refusing } from "./respond.ts"
 
 type Handler = (context: RequestContext & { readonly path: string }) => Promise<string>
-type ItemHandler = (context: RequestContext & { readonly params: { readonly id?: string | null } }) => Promise<string>
 
 /** The handlers of a collection, mountable on any path with an `:id` where one is needed. */
-export interface CollectionHandler {
+export interface CollectionHandler extends WriteHandlers {
   readonly list: Handler
   readonly get: ItemHandler
   readonly create: Handler
-  readonly delete: ItemHandler
   readonly import: Handler
   /** Of a collection that was defined with `changes`. */
   readonly changes: ChangesHandler
 }
-
-/** Canonical decimal 1..2^53-1: one record has one address. */
-const ID_REGEXP = /^[1-9]\d{0,15}$/
-
-const readId = (text: string | null | undefined): number | undefined => {
-  const id = typeof text === "string" && ID_REGEXP.test(text) ? Number(text) : 0
-  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? id : undefined
-}
-
-const render = (value: object): string => envelope(JSON.stringify(value))
 
 const makeHandler = <F extends object>(
   collection: Collection<F>,
@@ -54,7 +45,6 @@ const makeHandler = <F extends object>(
   const { readSelect } = queryRules(collection)
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
-  const rendered = (record: object): Answer => ({ status: 200, body: render(record) })
   return {
     ...makeCreateHandlers(service, responder, guard),
     list: makeListHandler(collection, service, responder),
@@ -66,20 +56,18 @@ const makeHandler = <F extends object>(
           if (id === undefined) return miss
           const select = readSelect(request.url)
           return Effect.flatMapEager(select, (select) =>
-            Effect.mapEager(service.get(id), (record) => chosen(record, select)),
+            Effect.mapEager(service.get(id), (record) => ({ record, select })),
           )
         },
-        rendered,
-      ),
-    delete: async ({ request, set, route, params }) =>
-      respond(
-        { request, set, route },
-        () => {
-          const id = readId(params.id)
-          return id === undefined ? miss : service.remove(id)
+        ({ record, select }) => {
+          // The validator is the whole record's: what was read in part can be written under its condition, too.
+          const answer = { ...recordAnswer(record), body: render(chosen(record, select)) }
+          if (!isKnown(request.headers, answer.headers.etag)) return answer
+          // Of a HEAD only the length of the body is sent; it must be that of the 200 (RFC 9110 section 8.6).
+          return { ...answer, status: 304, body: request.method === "HEAD" ? answer.body : "" }
         },
-        rendered,
       ),
+    ...makeWriteHandlers(collection, service, responder),
   }
 }
 
@@ -102,7 +90,7 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     const detail = { ...NO_PARSE, detail: docs[doc] }
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
-  const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
+  const refuse = (...allow: ReadonlyArray<string>) => refusing(responder, methodNotAllowed(allow.join(", ")))
   const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
     .post("/import", handler.import, hooks("create", "import"))
@@ -111,8 +99,14 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
-    .all("", refuse("GET, HEAD, POST"), HIDDEN)
-    .all("/:id", refuse("GET, HEAD, DELETE"), HIDDEN)
+  const { updates = [] } = collection
+  const replaces = updates.includes("replace")
+  const patches = updates.includes("patch")
+  if (replaces) routes.put("/:id", handler.replace, hooks("replace"))
+  if (patches) routes.patch("/:id", handler.patch, hooks("patch"))
+  routes
+    .all("", refuse("GET", "HEAD", "POST"), HIDDEN)
+    .all("/:id", refuse("GET", "HEAD", ...(replaces ? ["PUT"] : []), ...(patches ? ["PATCH"] : []), "DELETE"), HIDDEN)
   return collection.changes
     ? routes.get("/changes", handler.changes, hooks("changes")).all("/changes", refuse("GET, HEAD"), HIDDEN)
     : routes

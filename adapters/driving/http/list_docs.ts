@@ -1,9 +1,15 @@
 // The parameters of reading, as OpenAPI describes them, from the same fields that they are judged by.
-import type { TObject } from "typebox"
+import { assignedFields } from "../../../domain/records/assigned_fields.ts"
 import { WILDCARDS_MAX } from "../../../domain/records/like_pattern.ts"
 import { CONDITIONS_MAX, ORDER_FIELDS_MAX, VALUE_LENGTH_MAX, VALUES_MAX } from "../../../domain/records/list_query.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
-import { type FieldKind, ID_FIELD, type QueryField, queryFieldsOf } from "../../../domain/records/query_field.ts"
+import {
+  type FieldKind,
+  ID_FIELD,
+  type QueryField,
+  queryFieldsOf,
+  type RecordSchema,
+} from "../../../domain/records/query_field.ts"
 import { NUMBER_PATTERN } from "./condition_text.ts"
 import { LIST_PARAMETERS } from "./record_query.ts"
 
@@ -67,8 +73,8 @@ const orderDoc = (known: ReadonlyMap<string, QueryField>) => {
 }
 
 /** The fields to answer with. */
-export const selectDoc = (fields: TObject) => {
-  const name = alternatives(["id", ...Object.keys(fields.properties)])
+export const selectDoc = (schema: RecordSchema) => {
+  const name = alternatives([...assignedFields(schema), ...Object.keys(schema.fields.properties)])
   return {
     name: "select",
     in: "query",
@@ -78,9 +84,9 @@ export const selectDoc = (fields: TObject) => {
 }
 
 /** The parameters of a list. */
-export const listParameters = (fields: TObject): ReadonlyArray<object> => {
-  const known = queryFieldsOf(fields)
-  const schemas: Readonly<Record<string, object>> = fields.properties
+export const listParameters = (schema: RecordSchema): ReadonlyArray<object> => {
+  const known = queryFieldsOf(schema)
+  const schemas: Readonly<Record<string, object>> = schema.fields.properties
   return [
     count("start", "Records to skip", 0),
     count("limit", `Page size; clamped to ${PAGE_LIMIT_MAX}`, PAGE_LIMIT_DEFAULT),
@@ -93,7 +99,7 @@ export const listParameters = (fields: TObject): ReadonlyArray<object> => {
       schema: { type: "string", maxLength: 6000, pattern: "^[A-Za-z0-9_-]*$" },
     },
     orderDoc(known),
-    selectDoc(fields),
+    selectDoc(schema),
     ...[...known.values()]
       .filter(({ name }) => !LIST_PARAMETERS.has(name))
       .map((field) => filterDoc(field, schemas[field.name] ?? {})),

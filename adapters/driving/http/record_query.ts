@@ -1,6 +1,6 @@
 // The query of a URL as a list that somebody wants. Every parameter is known or refused.
 import { Effect, Result } from "effect"
-import type { CollectionShape } from "../../../domain/records/collection.ts"
+import { assignedFields } from "../../../domain/records/assigned_fields.ts"
 import { InvalidQuery } from "../../../domain/records/errors.ts"
 import {
   NO_FIELD,
@@ -8,7 +8,7 @@ import {
   type WantedList,
   type WantedOrder,
 } from "../../../domain/records/list_query.ts"
-import { type QueryField, queryFieldsOf } from "../../../domain/records/query_field.ts"
+import { type QueryField, queryFieldsOf, type RecordSchema } from "../../../domain/records/query_field.ts"
 import { readCondition } from "./condition_text.ts"
 import { listFingerprint, readCursor } from "./cursor.ts"
 import type { Parameters } from "./page_links.ts"
@@ -129,9 +129,9 @@ const readConditions = (
 const EVERYTHING = Effect.succeed<ListRequest>({ wanted: {}, kept: [] })
 
 /** The rules of a collection, made once. */
-export const queryRules = ({ name, fields }: Pick<CollectionShape, "name" | "fields">): QueryRules => {
-  const known = queryFieldsOf(fields)
-  const selectable = new Set(["id", ...Object.keys(fields.properties)])
+export const queryRules = (collection: RecordSchema & { readonly name: string }): QueryRules => {
+  const known = queryFieldsOf(collection)
+  const selectable = new Set([...assignedFields(collection), ...Object.keys(collection.fields.properties)])
 
   const readList = (url: string): Read<ListRequest> =>
     Result.gen(function* () {
@@ -156,7 +156,7 @@ export const queryRules = ({ name, fields }: Pick<CollectionShape, "name" | "fie
       const after = once.get("after")
       if (after === undefined) return request
       if (start !== undefined) return yield* refuse("start", "must not stand beside 'after'")
-      const fingerprint = listFingerprint(name, wanted)
+      const fingerprint = listFingerprint(collection.name, wanted)
       if (after === "") return { ...request, fingerprint }
       const place = readCursor(fingerprint, after)
       if (place === undefined)
