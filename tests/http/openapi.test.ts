@@ -109,6 +109,7 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["GET /api/products", `200 ${GUARDED}`],
   ["GET /api/products/{id}", `200 404 ${GUARDED}`],
   ["POST /api/products", `201 409 ${BODY} ${GUARDED}`],
+  ["GET /api/products/export", `200 ${GUARDED}`],
   ["POST /api/products/import", `201 409 ${BODY} ${GUARDED}`],
   ["DELETE /api/products/{id}", `200 404 ${GUARDED}`],
   ["DELETE /admin/products/{id}", `200 403 404 ${GUARDED}`],
@@ -189,6 +190,7 @@ describe("the OpenAPI document", () => {
 
   test.each([
     ["GET /api/products", ["start", "limit", "Prefer"]],
+    ["GET /api/products/export", `200 ${GUARDED}`],
     ["POST /api/products/import", ["Idempotency-Key"]],
     ["GET /scheduler/jobs/{id}", ["id", "region", "namespace"]],
     ["POST /scheduler/jobs", ["region", "namespace"]],

@@ -3,7 +3,16 @@ import type { TObject, TSchema } from "typebox"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
-import { IMPORTED_EXAMPLE, IMPORTED_SCHEMA, KEY_PARAMETER, keyRefusals, linesBody, oneOrMany } from "./bulk_docs.ts"
+import {
+  EXPORT_PARAMETERS,
+  exportAnswer,
+  IMPORTED_EXAMPLE,
+  IMPORTED_SCHEMA,
+  KEY_PARAMETER,
+  keyRefusals,
+  linesBody,
+  oneOrMany,
+} from "./bulk_docs.ts"
 import { CHANGES_PARAMETERS, changesAnswer, changesRefusals } from "./change_feed_docs.ts"
 import { BODY_REFUSALS, LINES_REFUSALS } from "./json_body.ts"
 import { invalidCount } from "./page_query.ts"
@@ -21,6 +30,7 @@ import {
   STORE_AWAY,
   schemaRef,
 } from "./problem_docs.ts"
+import { invalidAfterId } from "./record_export.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
 const EXAMPLE_ID = 7
@@ -73,7 +83,9 @@ export const collectionSchemas = ({ name, fields }: Collection<object>): Schemas
  *
  * @see OpenAPI 3.1, operation object
  */
-export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
+export const collectionDocs = (
+  collection: Collection<object>,
+): Readonly<Record<Operation | "import" | "export", object>> => {
   const { name, fields, roles } = collection
   const example = exampleOf(collection)
   const record = schemaRef(name)
@@ -170,6 +182,14 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
       { 201: okDoc("How many records, and their ids", IMPORTED_SCHEMA, IMPORTED_EXAMPLE) },
       [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name)],
       "import",
+    ),
+    export: operation(
+      "list",
+      "Export every record as lines of JSON",
+      { parameters: EXPORT_PARAMETERS },
+      exportAnswer(example?.record),
+      [invalidAfterId],
+      "export",
     ),
     delete: operation(
       "delete",

@@ -17,6 +17,7 @@ import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
 import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { pageLinks, readPage } from "./page_query.ts"
+import { type ExportHandler, makeExportHandler } from "./record_export.ts"
 import type { RequestContext } from "./request_context.ts"
 import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
 
@@ -30,6 +31,7 @@ export interface CollectionHandler {
   readonly create: Handler
   readonly delete: ItemHandler
   readonly import: Handler
+  readonly export: ExportHandler
   /** Of a collection that was defined with `changes`. */
   readonly changes: ChangesHandler
 }
@@ -63,6 +65,7 @@ const makeHandler = <F extends object>(
   const rendered = (record: Stored<F>): Answer => ({ status: 200, body: render(record) })
   return {
     ...makeCreateHandlers(service, responder, guard),
+    export: makeExportHandler(service, responder),
     list: async ({ request, set, route, path }) =>
       respond(
         { request, set, route },
@@ -131,6 +134,8 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     .post("/import", handler.import, hooks("create", "import"))
     .get("/import", refuse("POST"), HIDDEN)
     .all("/import", refuse("POST"), HIDDEN)
+    .get("/export", handler.export, hooks("list", "export"))
+    .all("/export", refuse("GET, HEAD"), HIDDEN)
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
