@@ -19,7 +19,7 @@ const filled = (count: number, failsFrom = Number.POSITIVE_INFINITY) => {
       const repository = Context.get(yield* Layer.build(memoryRecords.layer), RecordRepository)
       const one = { name: "x".repeat(200), price: 1 }
       for (let left = count; left > 0; left -= 1000)
-        yield* repository.createAll("products", Array(Math.min(left, 1000)).fill(one))
+        yield* Effect.orDie(repository.createAll("products", Array(Math.min(left, 1000)).fill(one)))
       return RecordRepository.of({
         ...repository,
         list: (collection, query) =>
