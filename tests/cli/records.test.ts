@@ -167,12 +167,18 @@ describe("portolan records import", () => {
     expect(message).toContain("Line 1201: /price")
     const state = JSON.parse(readFileSync(`${file}.import.json`, "utf8"))
     expect([state.lines, state.records]).toEqual([1000, 1000])
-    const changed = lines.with(1200, '{"name":"mended","price":1}').join("\n")
-    writeFileSync(file, changed)
-    const other = await run("import", "products", file)
-    expect(other.code).toBe(2)
-    expect(other.stderr).toContain("has changed since its import was broken off")
-    expect(parsed((await run("export", "products")).stdout)).toHaveLength(1000)
+    const mended = lines.with(1200, '{"name":"mended","price":1}')
+    writeFileSync(file, mended.with(990, '{"name":"other"}').join("\n"))
+    const changed = await run("import", "products", file)
+    expect(changed.code).toBe(2)
+    expect(changed.stderr).toContain("has changed in the part of it that is imported")
+    writeFileSync(file, mended.join("\n"))
+    const elsewhere = await run("import", "ships", file)
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([2, expect.stringContaining("went to 'products'")])
+    const resumed = await run("import", "products", file)
+    expect([resumed.code, resumed.stdout]).toEqual([0, "Imported 1500 records into products\n"])
+    const names = parsed((await run("export", "products")).stdout).map(({ name }) => name)
+    expect([names.length, names[1200], new Set(names).size]).toEqual([1500, "mended", 1500])
   })
 
   test("that was broken off goes on, and makes no record twice", async () => {
@@ -201,6 +207,14 @@ describe("portolan records import", () => {
     expect([code, stderr]).toEqual([1, `${message}\n`])
     expect(parsed((await run("export", "products")).stdout)).toHaveLength(1)
   })
+})
+
+test("an input that is not there is said to be unreadable, and leaves no state", async () => {
+  const { run } = await start()
+  const file = join(folder, "nothing.ndjson")
+  const { code, stderr } = await run("import", "products", file)
+  expect([code, stderr]).toEqual([1, `${file} cannot be read, or its folder cannot be written to\n`])
+  expect(existsSync(`${file}.import.json`)).toBe(false)
 })
 
 describe("portolan records export", () => {

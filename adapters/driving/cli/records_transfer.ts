@@ -1,12 +1,12 @@
 // `portolan records import` and `export`: what they do once their words are read.
-import { constants } from "node:fs"
+import { constants, statSync } from "node:fs"
 import { type FileHandle, open } from "node:fs/promises"
 import { Effect, Stream } from "effect"
 import { type Batch, batchesOf, exportLines, importBatch } from "../../../application/records/transfer.ts"
 import { RemoteRecords } from "../../../domain/records/remote_records.ts"
 import { isObject } from "../../../domain/json_object.ts"
 import { type CommandError, done, type Manner, type Terminal, WrongUsage } from "./command.ts"
-import { type ImportState, inputOf, openState, removeState, saveState } from "./import_state.ts"
+import { digestOf, type ImportState, newState, openState, removeState, saveState } from "./import_state.ts"
 import { inputLines } from "./input_lines.ts"
 import { progressBar } from "./progress_bar.ts"
 import { UnreadableFile } from "./unreadable_file.ts"
@@ -14,16 +14,15 @@ import { UnreadableFile } from "./unreadable_file.ts"
 /** Standard input or output in the place of a file. */
 const STANDARD = "-"
 
-const NEW = { bytes: 0, lines: 0, records: 0 }
-
 /** The state of a file's import; standard input cannot be read again, so nothing is remembered of it. */
 const begin = (file: string, place: { readonly url: string; readonly collection: string }) =>
   Effect.try({
-    try: (): ImportState => {
-      if (file === STANDARD) return { key: crypto.randomUUID(), ...place, size: 0, changedAtMs: 0, ...NEW }
-      const state = openState(file, { ...place, ...inputOf(file) })
-      saveState(file, state)
-      return state
+    try: (): { readonly known: ImportState; readonly size: number } => {
+      if (file === STANDARD) return { known: newState(place), size: 0 }
+      const { size } = statSync(file)
+      const known = openState(file, place)
+      saveState(file, known)
+      return { known, size }
     },
     catch: (failure): CommandError =>
       failure instanceof WrongUsage
@@ -40,7 +39,8 @@ export const importFile = Effect.fnUntraced(function* (
   place: { readonly url: string; readonly collection: string },
   { terminal }: Manner,
 ) {
-  let state = yield* begin(file, place)
+  const { known, size } = yield* begin(file, place)
+  let state = known
   if (state.bytes > 0) terminal.err(`Going on after line ${state.lines}: ${state.records} records are imported\n`)
   const before = state.records
   const bar = progressBar(terminal)
@@ -51,9 +51,11 @@ export const importFile = Effect.fnUntraced(function* (
       bytes: batch.end,
       lines: batch.lines.at(-1)?.number ?? state.lines,
       records: state.records + created,
+      from: batch.start,
+      digest: file === STANDARD ? "" : digestOf(file, batch.start, batch.end),
     }
     if (file !== STANDARD) saveState(file, state)
-    bar.show({ part: state.size === 0 ? undefined : state.bytes / state.size, records: state.records - before })
+    bar.show({ part: size === 0 ? undefined : state.bytes / size, records: state.records - before })
   })
   const run: Effect.Effect<void, CommandError, RemoteRecords> = Stream.runForEach(
     batchesOf(inputLines(file, state), state.bytes),
