@@ -225,6 +225,18 @@ provide_oauth2_proxy() {
   echo "export TEST_OAUTH2_PROXY='$cache/oauth2-proxy-$OAUTH2_PROXY_VERSION'"
 }
 
+# actionlint, which reads the release's workflow.
+build_actionlint() {
+  copy_module github.com/rhysd/actionlint "v$ACTIONLINT_VERSION" "$1" &&
+    CGO_ENABLED=0 go_build "$1" "$2" ./cmd/actionlint
+}
+
+provide_actionlint() {
+  command -v actionlint >/dev/null && return
+  provide_command actionlint "$ACTIONLINT_VERSION"
+  echo "export TEST_ACTIONLINT='$cache/actionlint-$ACTIONLINT_VERSION'"
+}
+
 ## Schemathesis: in a Python environment of its own
 
 provide_schemathesis() {
@@ -307,7 +319,7 @@ variables_nomad() {
 
 up() {
   local failed=0 part
-  for part in provide_chromium provide_compose provide_engine provide_nginx provide_oauth2_proxy provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
+  for part in provide_chromium provide_compose provide_engine provide_nginx provide_oauth2_proxy provide_actionlint provide_schemathesis "serve mongodb" "serve keycloak" "serve nomad"; do
     # A shell of its own: the first command that fails ends this part, and the others go on.
     set +e
     (

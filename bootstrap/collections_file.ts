@@ -10,6 +10,7 @@ import { type Collection, type CollectionDefinition, defineCollection } from "..
 import { collectionMistakes } from "../domain/records/collection_mistakes.ts"
 import { InvalidCollectionSetup } from "../domain/records/errors.ts"
 import { InvalidConfiguration } from "./config.ts"
+import { provideLibrary } from "./library_modules.ts"
 import { moduleFailure } from "./module_failure.ts"
 
 /** What is wrong with what the variable names, one sentence for each mistake. */
@@ -67,6 +68,7 @@ const isCollection = (value: unknown): value is Collection<object> =>
   typeof value["changes"] === "boolean"
 
 const fromModule = Effect.fnUntraced(function* (path: string) {
+  yield* Effect.promise(provideLibrary)
   const module: unknown = yield* Effect.tryPromise({
     try: () => import(pathToFileURL(path).href),
     catch: (failure) => failure,
@@ -81,15 +83,15 @@ const fromModule = Effect.fnUntraced(function* (path: string) {
   const collections = isObject(module) ? Object.values(module).flat().filter(isCollection) : []
   if (collections.length === 0) return yield* refuse("the module exports no collection")
   // A module may hold a collection that it did not make with this version's `defineCollection`.
-  const broken = collections.flatMap(({ name, fields, roles, indexes, changes }) => {
-    const issues = collectionMistakes({ name, fields, roles, indexes, changes }, judgePattern)
-    return new InvalidCollectionSetup({ collection: name, issues }).sentences
+  const broken = collections.flatMap((collection) => {
+    const issues = collectionMistakes(collection, judgePattern)
+    return new InvalidCollectionSetup({ collection: collection.name, issues }).sentences
   })
   return broken.length > 0 ? yield* refuse(...broken) : collections
 })
 
 /**
- * Reads what `COLLECTIONS` names: a `.json` file (`{"collections":[{"name","fields","roles"?}]}`) or a module exporting
+ * Reads what `COLLECTIONS` names: a `.json` file (`{"collections":[{"name","fields",...}]}`) or a module exporting
  * results of `defineCollection`.
  *
  * @fails {InvalidConfiguration} naming the file, the collection, the field and the rule; of a module that cannot be loaded

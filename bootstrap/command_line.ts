@@ -25,6 +25,18 @@ const serve = command("serve", {
     ),
 })
 
+const trace = command("trace", {
+  summary: "Restarts a job in memory and prints the trace of it",
+  config: {},
+  details: ["Shows what a collector gets once OTEL_EXPORTER_OTLP_ENDPOINT is set."],
+  examples: ["demo trace", "demo trace --json"],
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./trace_command.ts")),
+      ({ traceRestart }) => traceRestart,
+    ),
+})
+
 const demo = command("demo", {
   summary: "Serves records, scheduler and media with a realm made for this run",
   config: { port },
@@ -39,7 +51,7 @@ const demo = command("demo", {
       Effect.promise(() => import("./demo_command.ts")),
       ({ demo }) => demo(terminal, port),
     ),
-})
+}).pipe(Command.withSubcommands([trace]))
 
 const token = command("token", {
   summary: "Requests an access token by client credentials and prints it",
@@ -66,13 +78,15 @@ const config = command("config", {
 
 const health = command("health", {
   summary: "Asks the service of this configuration whether it is ready; exit code 0 ready, 1 not",
-  config: {},
-  details: ["Asks at ADMIN_PORT when that is set, else at PORT. For a container's health check."],
-  examples: ["health", "health --json"],
-  run: () =>
+  config: { port },
+  details: [
+    "Asks at --port, else at ADMIN_PORT, else at PORT. For the health check of a container, which has no other command.",
+  ],
+  examples: ["health", "health --port 9000"],
+  run: ({ port }) =>
     Effect.flatMap(
       Effect.promise(() => import("./health_command.ts")),
-      ({ health }) => health,
+      ({ health }) => health(port),
     ),
 })
 

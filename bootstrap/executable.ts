@@ -10,21 +10,7 @@ const PARTS: Readonly<Record<Service, () => Promise<unknown>>> = {
   gateway: () => import("../stack/gateway/gateway_main.ts"),
 }
 
-const isPart = (name: string): name is Service => name in PARTS
-
-/** What a user's collection module may import, although nothing is installed beside the executable. */
-const LIBRARY: Readonly<Record<string, () => Promise<object>>> = {
-  portolan: () => import("./records.ts"),
-  typebox: () => import("typebox"),
-}
-
-Bun.plugin({
-  name: "the library inside the executable",
-  setup: (build) => {
-    for (const [name, load] of Object.entries(LIBRARY))
-      build.module(name, async () => ({ loader: "object", exports: { ...(await load()) } }))
-  },
-})
+const isPart = (name: string): name is Service => Object.hasOwn(PARTS, name)
 
 const [word, part = ""] = process.argv.slice(2)
 if (basename(process.execPath) === "gate") await import("../stack/plugin/gate_main.ts")

@@ -1,7 +1,7 @@
 import { Data, Effect } from "effect"
 import { done } from "../adapters/driving/cli/command.ts"
 import { isObject } from "../domain/json_object.ts"
-import { type Config, InvalidConfiguration, readEnvironment } from "./config.ts"
+import { InvalidConfiguration, readEnvironment } from "./config.ts"
 
 /** Milliseconds the service may take to answer. */
 const ANSWER_MS = 3000
@@ -23,9 +23,8 @@ export const addressOf = (listensOn: string, port: number): string => {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 }
 
-/** Where the service of a configuration says whether it is ready. */
-export const readinessUrl = ({ HOST, PORT, ADMIN_PORT }: Pick<Config, "HOST" | "PORT" | "ADMIN_PORT">): string =>
-  `${addressOf(HOST, ADMIN_PORT ?? PORT)}/health/ready`
+/** Where the service of an address says whether it is ready. */
+export const readinessUrl = (address: string, port: number): string => `${addressOf(address, port)}/health/ready`
 
 /** The code of a problem body, which says what is missing. */
 const codeOf = (text: string): string | undefined => {
@@ -37,15 +36,24 @@ const codeOf = (text: string): string | undefined => {
   }
 }
 
-/** `portolan health`: asks once; the wait and the next try belong to whoever runs the check. */
-export const health = Effect.gen(function* () {
+/**
+ * `portolan health`: asks once; the wait and the next try belong to whoever runs the check.
+ *
+ * @param asked port to ask at; ADMIN_PORT when undefined, else PORT
+ */
+export const health = Effect.fnUntraced(function* (asked: number | undefined) {
   const config = yield* readEnvironment
-  const url = readinessUrl(config)
-  const variable = config.ADMIN_PORT === undefined ? "PORT" : "ADMIN_PORT"
-  if (config[variable] === 0)
+  const port = asked ?? config.ADMIN_PORT ?? config.PORT
+  if (port === 0)
     return yield* new InvalidConfiguration({
-      mistakes: [{ variable, rule: "must name the port: 0 took a free one, which nobody but the service knows" }],
+      mistakes: [
+        {
+          variable: config.ADMIN_PORT === undefined ? "PORT" : "ADMIN_PORT",
+          rule: "must name the port: 0 took a free one, which only the service knows; see --port",
+        },
+      ],
     })
+  const url = readinessUrl(config.HOST, port)
   const { status, text } = yield* Effect.tryPromise({
     try: async () => {
       const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS) })

@@ -28,6 +28,7 @@ export {
   setupCollection,
 } from "../adapters/driving/http/collection_routes.ts"
 export type { RecordService, RecordStore } from "../application/records/record_service.ts"
+export type { Meant } from "../application/records/record_updates.ts"
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"
@@ -39,6 +40,7 @@ export {
   InvalidPage,
   InvalidRecord,
   PositionGone,
+  RecordChanged,
   RecordNotFound,
 } from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs"
 import { Glob } from "bun"
 import {
+  ACTIONLINT,
   CHROMIUM,
   COMPOSE,
   DOCKER,
@@ -17,7 +18,7 @@ import {
 } from "./support/real_servers.ts"
 import { runTests } from "./support/test_run.ts"
 
-const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM, COMPOSE, DOCKER, NGINX, OAUTH2_PROXY, SCHEMATHESIS]
+const SERVERS = [MONGODB, KEYCLOAK, NOMAD, CHROMIUM, COMPOSE, DOCKER, NGINX, OAUTH2_PROXY, SCHEMATHESIS, ACTIONLINT]
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const asked = process.argv.slice(2).map((name) => name.toLowerCase())

@@ -1,8 +1,9 @@
-import { Effect, type Scope } from "effect"
+import { Clock, Effect, type Scope } from "effect"
+import { stamped } from "../../domain/records/assigned_fields.ts"
 import { checkBatch } from "../../domain/records/batch.ts"
 import type { ChangeFeed, Position } from "../../domain/records/change.ts"
 import type { Collection } from "../../domain/records/collection.ts"
-import type { Created, CreateKey } from "../../domain/records/create_key.ts"
+import type { CreateKey } from "../../domain/records/create_key.ts"
 import type {
   ChangesUnsupported,
   InvalidPage,
@@ -13,12 +14,13 @@ import type {
   RecordNotFound,
 } from "../../domain/records/errors.ts"
 import { makePage, PAGE_LIMIT_MAX, type Page } from "../../domain/records/page.ts"
-import type { Fields, RecordRepository, Stored } from "../../domain/records/record_repository.ts"
+import { type Fields, fieldsOf, type RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
+import { makeRecordUpdates, type RecordUpdates, type UpdatedStore } from "./record_updates.ts"
 
 /** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
-export interface RecordStore<F extends object> {
+export interface RecordStore<F extends object> extends UpdatedStore<F> {
   /**
    * Makes what the collection declares, such as indexes. Every other method does so before its first use; a service does it
    * when it starts, so that a store that cannot is found out then.
@@ -26,7 +28,6 @@ export interface RecordStore<F extends object> {
   readonly prepare: Effect.Effect<void, StoreUnavailable>
   /** Records in ascending id order. */
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
-  readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** The records with the lowest ids above `after`, in ascending order; at most `limit`, 0..1000. */
   readonly above: (after: number, limit: number) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   /** @param fields already judged by the collection */
@@ -36,13 +37,12 @@ export interface RecordStore<F extends object> {
    *
    * @param records already judged by the collection; 1 to 1000
    * @param key of a call that may be repeated
+   * @returns the records in their order, as the first call with the key made them
    */
   readonly createAll: (
     records: ReadonlyArray<F>,
     key?: CreateKey,
-  ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
-  /** Deletes and returns the record. */
-  readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
+  ) => Effect.Effect<ReadonlyArray<Stored<F>>, KeyReused | KeyInUse | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
   /** Follows the collection's changes until the scope ends, after a position or from now on. */
@@ -65,7 +65,7 @@ export type CreateOnceError = InvalidRecord | KeyReused | KeyInUse | StoreUnavai
  *
  * As with the repository, a use case may be complete when the call returns: to ask again, call again.
  */
-export interface RecordService<F extends object> {
+export interface RecordService<F extends object> extends RecordUpdates<F> {
   /** @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1 */
   readonly list: (wanted: {
     readonly start?: number
@@ -94,8 +94,6 @@ export interface RecordService<F extends object> {
    * @fails {InvalidRecord} with pointers that begin with a record's place in the array
    */
   readonly createAll: (input: unknown, key?: CreateKey) => Effect.Effect<ReadonlyArray<Stored<F>>, CreateOnceError>
-  /** Deletes and returns the record. */
-  readonly remove: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
   /**
@@ -120,7 +118,7 @@ export const makeRecordStore = <F extends object>(
   collection: Collection<F>,
   repository: RecordRepository["Service"],
 ): RecordStore<F> => {
-  const { name } = collection
+  const { name, timestamps } = collection
   let prepared = false
   const prepare = Effect.tap(
     Effect.suspend(() => repository.prepare(storedShapeOf(collection))),
@@ -130,15 +128,49 @@ export const makeRecordStore = <F extends object>(
   )
   const first = <A, E, R>(call: () => Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
     prepared ? call() : Effect.andThen(prepare, Effect.suspend(call))
+  /** The time that a record notes, milliseconds since the epoch; nobody looks for it where none is noted. */
+  const timeOf = (key?: CreateKey): Effect.Effect<number> =>
+    timestamps && key === undefined ? Clock.currentTimeMillis : Effect.succeed(key?.atMs ?? 0)
+  const stamp = (fields: F, ms: number, before?: Fields): Fields =>
+    timestamps ? stamped(fields, new Date(ms).toISOString(), before) : (fields as Fields)
   return {
     prepare,
     list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
     above: (after, limit) =>
       first(() => repository.list(name, { start: 0, limit, after: [after] }) as ReturnType<RecordStore<F>["above"]>),
     get: (id) => first(() => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>),
-    create: (fields) => first(() => repository.create(name, fields as Fields) as ReturnType<RecordStore<F>["create"]>),
-    createAll: (records, key) => first(() => repository.createAll(name, records as ReadonlyArray<Fields>, key)),
-    remove: (id) => first(() => repository.remove(name, id) as ReturnType<RecordStore<F>["remove"]>),
+    create: (fields) =>
+      first(
+        () =>
+          Effect.flatMapEager(timeOf(), (ms) => repository.create(name, stamp(fields, ms))) as ReturnType<
+            RecordStore<F>["create"]
+          >,
+      ),
+    createAll: (records, key) =>
+      first(() =>
+        Effect.flatMapEager(timeOf(key), (ms) =>
+          Effect.mapEager(
+            repository.createAll(
+              name,
+              records.map((fields) => stamp(fields, ms)),
+              key,
+            ),
+            ({ firstId, firstAtMs = ms }) =>
+              records.map((fields, at) => ({ id: firstId + at, ...stamp(fields, firstAtMs) }) as Stored<F>),
+          ),
+        ),
+      ),
+    replace: (before, fields) => {
+      const expected = fieldsOf(before)
+      return first(
+        () =>
+          Effect.flatMapEager(timeOf(), (ms) =>
+            repository.replace(name, before.id, expected, stamp(fields, ms, expected)),
+          ) as ReturnType<RecordStore<F>["replace"]>,
+      )
+    },
+    remove: (id, before) =>
+      first(() => repository.remove(name, id, before && fieldsOf(before)) as ReturnType<RecordStore<F>["remove"]>),
     count: () => first(() => repository.count(name)),
     changes: (after) => first(() => repository.changes(name, after) as ReturnType<RecordStore<F>["changes"]>),
   }
@@ -151,14 +183,10 @@ export const makeRecordService = <F extends object>(
 ): RecordService<F> => ({
   createOnce: (input, key) =>
     Effect.flatMapEager(collection.check(input), (fields) =>
-      Effect.mapEager(store.createAll([fields], key), ({ firstId }) => ({ id: firstId, ...fields })),
+      Effect.mapEager(store.createAll([fields], key), ([record]) => record as Stored<F>),
     ),
   createAll: (input, key) =>
-    Effect.flatMapEager(checkBatch(collection, input), (records) =>
-      Effect.mapEager(store.createAll(records, key), ({ firstId }) =>
-        records.map((fields, at) => ({ id: firstId + at, ...fields })),
-      ),
-    ),
+    Effect.flatMapEager(checkBatch(collection, input), (records) => store.createAll(records, key)),
   list: (wanted) =>
     Effect.flatMapEager(makePage(wanted), (page) =>
       Effect.mapEager(store.list(page), (records) => ({ records, page })),
@@ -166,7 +194,7 @@ export const makeRecordService = <F extends object>(
   above: (after) => store.above(after, PAGE_LIMIT_MAX),
   get: store.get,
   create: (input) => Effect.flatMapEager(collection.check(input), store.create),
-  remove: store.remove,
+  ...makeRecordUpdates(collection, store),
   count: store.count,
   changes: store.changes,
 })

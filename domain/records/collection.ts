@@ -3,6 +3,7 @@ import type { Static, TObject } from "typebox"
 import { Compile } from "typebox/schema"
 import type { Issue } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
+import { ASSIGNED, assignedFields } from "./assigned_fields.ts"
 import { isBlank, isRequiredText } from "./blank_text.ts"
 import { withBounds, withCostlyRulesLast } from "./bounded_schema.ts"
 import { collectionMistakes } from "./collection_mistakes.ts"
@@ -11,31 +12,44 @@ import { cleanJson, ISSUES_MAX, keyPointer } from "./json_hygiene.ts"
 import { type PatternJudge, refuseEveryPattern } from "./pattern_judge.ts"
 import type { Fields } from "./record_repository.ts"
 import { changed } from "./schema_keywords.ts"
+import { withoutReferences } from "./schema_references.ts"
 
-/** The four operations of a collection (seed 4.1), and following its changes. */
-export type Operation = "list" | "get" | "create" | "delete" | "changes"
+/** Operations that a collection has when it asks for them. */
+export type Update = "replace" | "patch"
 
-/** What an integrator writes to get a new record type. */
-export interface CollectionDefinition<S extends TObject> {
-  /** Plural path segment: lower-case letters, digits, `-`, `_`; at most 63 characters. */
-  readonly name: string
-  /** JSON Schema of the fields without `id`, as a TypeBox object. Unknown fields are always refused. */
-  readonly fields: S
+/** The four operations of a collection (seed 4.1), and those it may ask for. */
+export type Operation = "list" | "get" | "create" | "delete" | "changes" | Update
+
+/** What a collection may ask for beside its fields. */
+export interface CollectionOptions {
   /** Realm roles per operation: any one of them is enough. An operation not named needs a token only. */
   readonly roles?: { readonly [operation in Operation]?: ReadonlyArray<string> }
   /** Fields, or lists of fields, by which the store is to find and sort records without reading all of them. */
   readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  /** Ways to change a record: `replace` is PUT, `patch` is PATCH. None when omitted. */
+  readonly updates?: ReadonlyArray<Update>
+  /** True when nobody may replace, patch or delete a record without saying, by `If-Match`, which state of it he means. */
+  readonly requireMatch?: boolean
+  /** True when the server notes in `createdAt` and `updatedAt` when a record was created and last changed. */
+  readonly timestamps?: boolean
   /** True to keep a log of the collection's changes, which clients may follow. Every write then costs more. */
   readonly changes?: boolean
 }
 
+/** What an integrator writes to get a new record type. */
+export interface CollectionDefinition<S extends TObject> extends CollectionOptions {
+  /** Plural path segment: lower-case letters, digits, `-`, `_`; at most 63 characters. */
+  readonly name: string
+  /** JSON Schema of the fields without `id`, as a TypeBox object. Unknown fields are always refused. */
+  readonly fields: S
+}
+
 /** What is known of a record type without its TypeScript type. */
-export interface CollectionShape {
+export interface CollectionShape extends CollectionOptions {
   readonly name: string
   /** Schema of what a client may submit. */
   readonly fields: TObject
-  readonly roles: { readonly [operation in Operation]?: ReadonlyArray<string> }
-  readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  readonly roles: NonNullable<CollectionOptions["roles"]>
   readonly changes: boolean
 }
 
@@ -98,6 +112,7 @@ const fieldIssues = (
   fields: TObject,
   whole: Validator,
   byField: ReadonlyMap<string, Validator>,
+  assigned: ReadonlyArray<string>,
   record: Readonly<Record<string, unknown>>,
 ): ReadonlyArray<Issue> => {
   const issues: Array<Issue> = []
@@ -105,7 +120,7 @@ const fieldIssues = (
     if (!byField.has(key))
       issues.push({
         pointer: keyPointer("", key),
-        message: key === "id" ? "is assigned by the server" : "is not a field of this record",
+        message: assigned.includes(key) ? ASSIGNED : "is not a field of this record",
       })
   for (const key of fields.required ?? [])
     if (!(key in record)) issues.push({ pointer: `/${key}`, message: "is required" })
@@ -148,12 +163,22 @@ export const defineCollection = <S extends TObject>(
   definition: CollectionDefinition<S>,
   judge: PatternJudge = refuseEveryPattern,
 ): Collection<Static<S>> => {
-  const { name, roles = {}, indexes = [], changes = false } = definition
+  const {
+    name,
+    roles = {},
+    indexes = [],
+    updates = [],
+    requireMatch = false,
+    timestamps = false,
+    changes = false,
+  } = definition
   const issues = collectionMistakes(definition, judge)
   if (issues.length > 0) throw new InvalidCollectionSetup({ collection: String(name), issues })
-  const fields = withBounds(changed<TObject>(definition.fields, { additionalProperties: false }))
+  const plain = withoutReferences(definition.fields, [])
+  const fields = withBounds(changed<TObject>(plain, { additionalProperties: false }))
   const { ordered, whole, byField } = compile(name, fields)
   const members: Members = fields.properties
+  const assigned = assignedFields(definition)
   const texts = Object.entries(members).flatMap(([key, each]) => (isObject(each) && isRequiredText(each) ? [key] : []))
   const invalid = (broken: ReadonlyArray<Issue>) =>
     Effect.fail(new InvalidRecord({ collection: name, issues: broken.slice(0, ISSUES_MAX) }))
@@ -163,9 +188,19 @@ export const defineCollection = <S extends TObject>(
     const broken: Array<Issue> = []
     const record = cleanJson(input, broken) as Record<string, unknown>
     fillDefaults(members, record)
-    if (!whole.Check(record)) broken.push(...fieldIssues(ordered, whole, byField, record))
+    if (!whole.Check(record)) broken.push(...fieldIssues(ordered, whole, byField, assigned, record))
     for (const key of texts) if (isBlank(record[key])) broken.push({ pointer: `/${key}`, message: "must not be blank" })
     return broken.length > 0 ? invalid(broken) : Effect.succeed(record as Static<S>)
   }
-  return { name, fields, roles: { ...roles, ...followers(roles) }, indexes, changes, check }
+  return {
+    name,
+    fields,
+    roles: { ...roles, ...followers(roles) },
+    indexes,
+    updates,
+    requireMatch,
+    timestamps,
+    changes,
+    check,
+  }
 }

@@ -2,13 +2,20 @@ import type { TObject } from "typebox"
 import { Check, Errors } from "typebox/schema"
 import { type Issue, memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
+import { assignedFields } from "./assigned_fields.ts"
 import { isBlank, isRequiredText } from "./blank_text.ts"
 import { TEXT_LENGTH_MAX } from "./bounded_schema.ts"
 import { cleanJson, DEPTH_MAX, isReservedKey } from "./json_hygiene.ts"
 import type { PatternJudge } from "./pattern_judge.ts"
 import { queryFieldsOf } from "./query_field.ts"
 import { DEFINITION_SCHEMA, IN_PLACE, partsOf } from "./schema_keywords.ts"
+import { withoutReferences } from "./schema_references.ts"
 import { indexNames } from "./stored_shape.ts"
+
+/** Of the lists among the allowed values only the rule is said: there is one for each type. */
+const choices = (allowed: ReadonlyArray<unknown>): string =>
+  allowed.filter((each) => typeof each === "string").join(", ") +
+  (allowed.some(Array.isArray) ? ", or a list of one of them and 'null'" : "")
 
 /** What breaks the form of a definition, keyword by keyword. Nothing is compiled: each definition is judged once. */
 const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
@@ -25,7 +32,7 @@ const formIssues = (definition: unknown): ReadonlyArray<Issue> =>
           case "required":
             return error.params.requiredProperties.map((name) => ({ pointer: `${at}/${name}`, message: "is required" }))
           case "enum":
-            return [{ pointer: at, message: `must be one of ${error.params.allowedValues.join(", ")}` }]
+            return [{ pointer: at, message: `must be one of ${choices(error.params.allowedValues)}` }]
           default:
             return [{ pointer: at, message: error.message }]
         }
@@ -92,10 +99,23 @@ const schemaIssues = (
   ]
 }
 
-const idIssues = (fields: unknown): ReadonlyArray<Issue> =>
-  isObject(fields) && isObject(fields["properties"]) && "id" in fields["properties"]
-    ? [{ pointer: "/fields/properties/id", message: "must not be defined: the server assigns it" }]
-    : []
+/** Fields that the server assigns, and roles of operations that no route has. */
+const optionIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
+  const { fields, roles = {}, updates = [] } = definition
+  const properties = isObject(fields) && isObject(fields["properties"]) ? fields["properties"] : {}
+  const asked = updates as ReadonlyArray<string>
+  return [
+    ...assignedFields(definition)
+      .filter((name) => Object.hasOwn(properties, name))
+      .map((name) => ({
+        pointer: `/fields/properties/${name}`,
+        message: "must not be defined: the server assigns it",
+      })),
+    ...["replace", "patch"]
+      .filter((update) => Object.hasOwn(roles as JsonObject, update) && !asked.includes(update))
+      .map((update) => ({ pointer: `/roles/${update}`, message: `is of no use: 'updates' does not name '${update}'` })),
+  ]
+}
 
 /** Indexes that no store could make, or that a store has anyway. */
 const indexIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
@@ -132,7 +152,7 @@ const defaultIssues = (schema: unknown, pointer: string): ReadonlyArray<Issue> =
 /**
  * Everything that is wrong with the definition of a collection: its form, and rules that could never hold or never end.
  *
- * @param definition what the author wrote: an object with `name`, `fields`, `roles` and `indexes`
+ * @param definition what the author wrote: an object with `name`, `fields` and what else a collection may ask for
  * @param judge of the patterns in it; each is judged once
  */
 export const collectionMistakes = (definition: unknown, judge: PatternJudge): ReadonlyArray<Issue> => {
@@ -146,8 +166,11 @@ export const collectionMistakes = (definition: unknown, judge: PatternJudge): Re
     const plain: unknown = JSON.parse(JSON.stringify(definition))
     const form = formIssues(plain)
     if (form.length > 0 || !isObject(plain)) return form
-    const rules = [...idIssues(plain["fields"]), ...schemaIssues(plain["fields"], "/fields", NONE, judgeOnce)]
-    return rules.length > 0 ? rules : [...indexIssues(plain), ...defaultIssues(plain["fields"], "/fields")]
+    const references: Array<Issue> = []
+    const fields = withoutReferences(plain["fields"] as JsonObject, references)
+    if (references.length > 0) return references
+    const rules = [...optionIssues(plain), ...schemaIssues(fields, "/fields", NONE, judgeOnce)]
+    return rules.length > 0 ? rules : [...indexIssues({ ...plain, fields }), ...defaultIssues(fields, "/fields")]
   } catch (failure) {
     if (failure instanceof RangeError) return [{ pointer: "/fields", message: "is nested too deeply" }]
     if (failure instanceof TypeError) return [{ pointer: "/fields", message: "is not JSON" }]

@@ -81,6 +81,14 @@ export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonl
   }
 }
 
+/** The record is no longer what the caller took it for: another write came first. */
+export class RecordChanged extends Data.TaggedError("RecordChanged")<{ readonly collection: string }> {
+  readonly code = "RECORD_CHANGED"
+  override get message(): string {
+    return `A record in '${this.collection}' has changed since it was read`
+  }
+}
+
 /** The key of a create was used before, for something else. */
 export class KeyReused extends Data.TaggedError("KeyReused")<{ readonly collection: string }> {
   readonly code = "KEY_REUSED"
@@ -122,6 +130,7 @@ export type RecordsError =
   | InvalidPage
   | InvalidQuery
   | RecordNotFound
+  | RecordChanged
   | KeyReused
   | KeyInUse
   | PositionGone

@@ -1,8 +1,15 @@
-import { Context, type Effect, type Scope } from "effect"
+import { Context, type Effect, Result, type Scope } from "effect"
 import type { StoreUnavailable } from "../store_unavailable.ts"
 import type { ChangeFeed, Position } from "./change.ts"
 import type { Created, CreateKey } from "./create_key.ts"
-import type { ChangesUnsupported, KeyInUse, KeyReused, PositionGone, RecordNotFound } from "./errors.ts"
+import {
+  type ChangesUnsupported,
+  type KeyInUse,
+  type KeyReused,
+  type PositionGone,
+  RecordChanged,
+  RecordNotFound,
+} from "./errors.ts"
 import type { Condition, Query } from "./query.ts"
 import type { StoredShape } from "./stored_shape.ts"
 
@@ -11,6 +18,26 @@ export type Fields = Readonly<Record<string, unknown>>
 
 /** A stored record. `id` is assigned by the repository: 1..2^53-1, strictly increasing per collection, never reused. */
 export type Stored<F extends object = Fields> = { readonly id: number } & Readonly<F>
+
+/** A record without its id: what the repository was given. */
+export const fieldsOf = ({ id: _, ...fields }: Stored): Fields => fields
+
+/**
+ * The record that a change is about, as long as it is what the caller read.
+ *
+ * @param record what is stored now, if anything is
+ * @param expected the fields as they were read, compared as JSON text; whatever they are when undefined
+ */
+export const expectRecord = (
+  collection: string,
+  record: Stored | undefined,
+  expected: Fields | undefined,
+): Result.Result<Stored, RecordNotFound | RecordChanged> => {
+  if (record === undefined) return Result.fail(new RecordNotFound({ collection }))
+  return expected === undefined || JSON.stringify(fieldsOf(record)) === JSON.stringify(expected)
+    ? Result.succeed(record)
+    : Result.fail(new RecordChanged({ collection }))
+}
 
 /**
  * Driven port: where records live.
@@ -46,8 +73,31 @@ export class RecordRepository extends Context.Service<
       records: ReadonlyArray<Fields>,
       key?: CreateKey,
     ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
-    /** Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`. */
-    readonly remove: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
+    /**
+     * Puts `fields` in the place of those of the record, if they still are what was read; as durable as a create.
+     *
+     * Of several concurrent calls that expect the same, one wins: the others find another record than they expect.
+     *
+     * @param expected the fields as they were read
+     * @fails {RecordChanged} when the record has other fields now
+     */
+    readonly replace: (
+      collection: string,
+      id: number,
+      expected: Fields,
+      fields: Fields,
+    ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | StoreUnavailable>
+    /**
+     * Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`.
+     *
+     * @param expected the fields as they were read; whatever they are now when omitted
+     * @fails {RecordChanged} when the record has other fields than those expected
+     */
+    readonly remove: (
+      collection: string,
+      id: number,
+      expected?: Fields,
+    ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | StoreUnavailable>
     /** Exact number of records for which all conditions hold; of all records without any. */
     readonly count: (collection: string, where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
     /**

@@ -59,6 +59,20 @@ const APPLICATORS = {
   else: schema,
 }
 
+const TYPES = ["object", "array", "string", "number", "integer", "boolean"]
+
+/** One type, or one that may also be `null`. */
+const type = {
+  enum: [
+    ...TYPES,
+    "null",
+    ...TYPES.flatMap((each) => [
+      [each, "null"],
+      ["null", each],
+    ]),
+  ],
+}
+
 /** Keywords whose schemas judge the same value as the schema around them. */
 export const IN_PLACE: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "not", "if", "then", "else"])
 
@@ -68,13 +82,15 @@ const KEYWORDS = {
     ...APPLICATORS,
     $comment: text,
     $id: text,
+    $ref: text,
+    $defs: namedSchemas,
     $schema: text,
     title: text,
     description: text,
     default: true,
     examples: { type: "array" },
     deprecated: flag,
-    type: { enum: ["object", "array", "string", "number", "integer", "boolean", "null"] },
+    type,
     const: true,
     enum: { type: "array", minItems: 1, maxItems: MEMBERS_MAX },
     required: { type: "array", items: text, uniqueItems: true, maxItems: MEMBERS_MAX },
@@ -115,9 +131,20 @@ export const DEFINITION_SCHEMA = {
     },
     roles: {
       type: "object",
-      properties: { list: roles, get: roles, create: roles, delete: roles, changes: roles },
+      properties: {
+        list: roles,
+        get: roles,
+        create: roles,
+        delete: roles,
+        replace: roles,
+        patch: roles,
+        changes: roles,
+      },
       additionalProperties: false,
     },
+    updates: { type: "array", items: { enum: ["replace", "patch"] }, uniqueItems: true },
+    requireMatch: flag,
+    timestamps: flag,
     indexes: {
       type: "array",
       items: {
@@ -169,16 +196,29 @@ export const changed = <S extends object>(outer: S, change: object, dropped: Rea
   return Object.defineProperties({}, all) as S
 }
 
-/** Changes every schema inside a schema, and last the schema itself. */
-export const changeAll = (outer: unknown, change: (schema: JsonObject) => JsonObject): unknown => {
-  if (!isObject(outer)) return outer
-  const inside = (value: unknown): unknown => changeAll(value, change)
+/**
+ * A schema with other schemas inside.
+ *
+ * @param dropped members that the copy does not have
+ */
+export const withParts = (
+  outer: JsonObject,
+  change: (part: Part) => unknown,
+  dropped: ReadonlyArray<string> = [],
+): JsonObject => {
   const rewritten = Object.entries(outer)
     .filter(([keyword]) => Object.hasOwn(APPLICATORS, keyword))
     .map(([keyword, value]): readonly [string, unknown] => {
-      if (Array.isArray(value)) return [keyword, value.map(inside)]
-      if (!holdsNames(keyword) || !isObject(value)) return [keyword, inside(value)]
-      return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inside(each)]))]
+      const at = memberPointer("", keyword)
+      const inside = (schema: unknown, pointer: string): unknown => change({ keyword, pointer, schema })
+      if (Array.isArray(value)) return [keyword, value.map((each, index) => inside(each, `${at}/${index}`))]
+      if (!holdsNames(keyword) || !isObject(value)) return [keyword, inside(value, at)]
+      const named = Object.entries(value).map(([name, each]) => [name, inside(each, memberPointer(at, name))])
+      return [keyword, Object.fromEntries(named)]
     })
-  return change(changed(outer, Object.fromEntries(rewritten)))
+  return changed(outer, Object.fromEntries(rewritten), dropped)
 }
+
+/** Changes every schema inside a schema, and last the schema itself. */
+export const changeAll = (outer: unknown, change: (schema: JsonObject) => JsonObject): unknown =>
+  isObject(outer) ? change(withParts(outer, ({ schema }) => changeAll(schema, change))) : outer

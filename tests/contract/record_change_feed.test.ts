@@ -12,16 +12,16 @@ import { storeOf } from "../../bootstrap/store.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
-import { recordChangesContract } from "./record_change_feed.ts"
+import { recordUpdatesContract } from "./record_change_feed.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-changes-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const sqliteAt = (file: string) => Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, file) }))
 
-recordChangesContract({ name: "memory", layer: memory.layer, keeps: false })
-recordChangesContract({ name: "sqlite", layer: sqliteAt("changes.sqlite"), keeps: true })
-recordChangesContract({
+recordUpdatesContract({ name: "memory", layer: memory.layer, keeps: false })
+recordUpdatesContract({ name: "sqlite", layer: sqliteAt("changes.sqlite"), keeps: true })
+recordUpdatesContract({
   name: "sqlite, as the service keeps it",
   layer: storeOf({ sqlite: join(folder, "remembered.sqlite") }),
   keeps: true,

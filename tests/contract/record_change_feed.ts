@@ -47,7 +47,7 @@ const createMany = (repository: Repository, collection: string, count: number) =
     { concurrency: 500, discard: true },
   )
 
-export const recordChangesContract = ({ name, layer, keeps }: ChangesUnderTest): void => {
+export const recordUpdatesContract = ({ name, layer, keeps }: ChangesUnderTest): void => {
   const opened = <A>(program: (repository: Repository) => Effect.Effect<A, unknown>): Promise<A> =>
     Effect.runPromise(Effect.provide(Effect.flatMap(RecordRepository, program), layer))
 

@@ -10,26 +10,32 @@ import * as sqliteDatabase from "../../adapters/driven/sqlite_database.ts"
 import { storeOf } from "../../bootstrap/store.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
-import { recordRepositoryContract } from "./record_repository.ts"
+import { type RepositoryUnderTest, recordRepositoryContract } from "./record_repository.ts"
+import { recordUpdatesContract } from "./record_repository_updates.ts"
 
-recordRepositoryContract({ name: "memory", layer: memory.layer, keeps: false })
+const contract = (under: RepositoryUnderTest): void => {
+  recordRepositoryContract(under)
+  recordUpdatesContract(under)
+}
+
+contract({ name: "memory", layer: memory.layer, keeps: false })
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-records-"))
 afterAll(() => rmSync(folder, { recursive: true }))
-recordRepositoryContract({
+contract({
   name: "sqlite",
   layer: Layer.provide(sqlite.layer, sqliteDatabase.layer({ path: join(folder, "records.sqlite") })),
   keeps: true,
 })
 
-recordRepositoryContract({
+contract({
   name: "sqlite, as the service keeps it",
   layer: storeOf({ sqlite: join(folder, "remembered.sqlite") }),
   keeps: true,
 })
 
 realSuite(MONGODB, "over a MongoDB server", (server) => {
-  recordRepositoryContract({
+  contract({
     name: "mongo",
     layer: Layer.provide(mongo.layer({ singleWriter: !server.atomicUpdates }), ownDatabase(server, "contract")),
     keeps: true,

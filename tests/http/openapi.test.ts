@@ -15,6 +15,7 @@ import { makeArea } from "../../bootstrap/area.ts"
 import { demoRoutes } from "../../bootstrap/demo_command.ts"
 import { isObject } from "../../domain/json_object.ts"
 import { defineCollection } from "../../domain/records/collection.ts"
+import { products } from "../../domain/records/products.ts"
 import { RESTART_RULES } from "../../domain/scheduler/restart_plan.ts"
 import { startFakeAgent } from "../support/fake_agent.ts"
 import { ACCOUNT, makeMediaWorld } from "../support/media_world.ts"
@@ -75,7 +76,24 @@ const media = makeArea(Layer.empty, (_context, { guard, responder }) => ({
   open: [mediaRoutes({ services: world.services, guard, responder, roles: ["publisher"], accountId: ACCOUNT })],
   schemas: MEDIA_SCHEMAS,
 }))
-const service = await sharedService({ extend: demoRoutes, areas: [scheduler, media] })
+/** A collection that asks for everything that one may ask for. */
+const charts = defineCollection({
+  name: "charts",
+  fields: Type.Object({
+    title: Type.String({ minLength: 1, examples: ["Elbe estuary"] }),
+    scale: Type.Integer({ minimum: 1, default: 50_000 }),
+    note: Type.Optional(Type.Unsafe<string | null>({ type: ["string", "null"] })),
+    measures: Type.Optional(Type.Object({ depth: Type.Number(), unit: Type.String({ default: "m" }) })),
+  }),
+  updates: ["replace", "patch"],
+  requireMatch: true,
+  timestamps: true,
+})
+const service = await sharedService({
+  collections: [products, charts],
+  extend: demoRoutes,
+  areas: [scheduler, media],
+})
 const documentOf = async (url: string) => (await (await fetch(`${url}/openapi.json`)).json()) as Document
 const document = await documentOf(service.url)
 
@@ -107,12 +125,20 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["GET /health/ready", `200 ${ANY} 503`],
   ["GET /metrics", `200 ${GUARDED}`],
   ["GET /api/products", `200 ${GUARDED}`],
-  ["GET /api/products/{id}", `200 404 ${GUARDED}`],
+  ["GET /api/products/{id}", `200 304 404 ${GUARDED}`],
   ["POST /api/products", `201 409 ${BODY} ${GUARDED}`],
   ["GET /api/products/export", `200 ${GUARDED}`],
   ["POST /api/products/import", `201 409 ${BODY} ${GUARDED}`],
-  ["DELETE /api/products/{id}", `200 404 ${GUARDED}`],
-  ["DELETE /admin/products/{id}", `200 403 404 ${GUARDED}`],
+  ["GET /api/charts/export", `200 ${GUARDED}`],
+  ["POST /api/charts/import", `201 409 ${BODY} ${GUARDED}`],
+  ["DELETE /api/products/{id}", `200 404 412 ${GUARDED}`],
+  ["GET /api/charts", `200 ${GUARDED}`],
+  ["GET /api/charts/{id}", `200 304 404 ${GUARDED}`],
+  ["POST /api/charts", `201 409 ${BODY} ${GUARDED}`],
+  ["PUT /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
+  ["PATCH /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
+  ["DELETE /api/charts/{id}", `200 404 412 428 ${GUARDED}`],
+  ["DELETE /admin/products/{id}", `200 403 404 412 ${GUARDED}`],
   ["GET /scheduler/jobs/{id}", `200 ${AGENT}`],
   ["POST /scheduler/jobs", `200 ${BODY} ${AGENT}`],
   ["POST /scheduler/jobs/{id}/scale", `200 ${BODY} ${AGENT}`],
@@ -133,6 +159,7 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
 const SUCCESS_TYPES: Readonly<Record<string, string>> = {
   "GET /metrics": "text/plain",
   "GET /api/products/export": "application/x-ndjson",
+  "GET /api/charts/export": "application/x-ndjson",
 }
 
 describe("the OpenAPI document", () => {
@@ -166,6 +193,10 @@ describe("the OpenAPI document", () => {
     expect(security).toEqual(name.startsWith("GET /health/") ? [] : [{ bearer: [] }])
     expect(Object.keys(responses)).toEqual([...new Set(statuses.split(" "))].sort())
     for (const [status, { content }] of Object.entries(responses)) {
+      if (status === "304") {
+        expect(content).toBeUndefined()
+        continue
+      }
       const success = SUCCESS_TYPES[name] ?? "application/json"
       const type = Number(status) < 400 ? success : "application/problem+json"
       expect([status, Object.keys(content ?? {})]).toEqual([status, [type]])
@@ -196,6 +227,9 @@ describe("the OpenAPI document", () => {
 
   test.each([
     ["GET /api/products", ["start", "limit", "Prefer"]],
+    ["GET /api/products/{id}", ["id", "If-None-Match"]],
+    ["PUT /api/charts/{id}", ["id", "If-Match"]],
+    ["DELETE /api/products/{id}", ["id", "If-Match"]],
     ["POST /api/products/import", ["Idempotency-Key"]],
     ["GET /scheduler/jobs/{id}", ["id", "region", "namespace"]],
     ["POST /scheduler/jobs", ["region", "namespace"]],
@@ -204,6 +238,31 @@ describe("the OpenAPI document", () => {
   ])("%s has its parameters", (name, names) => {
     const { parameters = [] } = operations().find(([each]) => each === name)?.[1] ?? {}
     expect(parameters.map((each) => each.name)).toEqual(names)
+  })
+
+  test("a patch is described as what it may be: any fields, and null for those a record can be without", () => {
+    const { requestBody } = operations().find(([name]) => name === "PATCH /api/charts/{id}")?.[1] ?? {}
+    expect(Object.keys(requestBody?.content ?? {})).toEqual(["application/merge-patch+json"])
+    const { schema = {}, example } = requestBody?.content?.["application/merge-patch+json"] ?? {}
+    expect(example).toEqual({ title: "Elbe estuary" })
+    for (const patch of [{}, { scale: null }, { note: null }, { measures: null }, { measures: { unit: null } }])
+      expect([patch, mistakes(schema, patch)]).toEqual([patch, []])
+    for (const patch of [{ title: null }, { scale: 0 }, { colour: null }, { measures: { depth: null } }, { id: 1 }, []])
+      expect([patch, mistakes(schema, patch).length > 0]).toEqual([patch, true])
+  })
+
+  test("what the server assigns is in every answer and in no request", () => {
+    const assigned = ["id", "createdAt", "updatedAt"]
+    const record = document.components.schemas["charts"] as { properties: object; required: ReadonlyArray<string> }
+    for (const name of assigned) {
+      expect(Object.keys(record.properties)).toContain(name)
+      expect(record.required).toContain(name)
+    }
+    for (const method of ["post", "put"]) {
+      const { requestBody } = document.paths[`/api/charts${method === "put" ? "/{id}" : ""}`]?.[method] ?? {}
+      const { properties = {} } = requestBody?.content?.["application/json"]?.schema ?? {}
+      expect(Object.keys(properties as object)).toEqual(["title", "scale", "note", "measures"])
+    }
   })
 
   test("a collection whose schema gives no example has none, rather than a wrong one", async () => {

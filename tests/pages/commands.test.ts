@@ -2,7 +2,6 @@
 import { afterAll, describe, expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { Effect, Exit, Scope } from "effect"
 import { probePort } from "../../stack/loopback.ts"
 import { ENDPOINTS, issuerOf, REALM } from "../../stack/realm.ts"
@@ -11,6 +10,7 @@ import { startStack } from "../stack/running_stack.ts"
 import { makeGraphModel } from "../support/graph_model.ts"
 import { graphServer } from "../support/graph_server.ts"
 import { localServer } from "../support/local_server.ts"
+import { endProcesses, serve, stop } from "../support/service_process.ts"
 import { AGENT_TOKEN, scaledTo, startAgentWith } from "./agent_with_jobs.ts"
 import { blocksOf, executed, pageAt, ROOT } from "./pages.ts"
 import { openShell } from "./shell.ts"
@@ -29,6 +29,9 @@ interface Scene {
   readonly check?: () => Promise<void> | void
 }
 
+/** Milliseconds the commands of a page may take on a busy machine; some start a stack and ask it 300 times. */
+const PAGE_MS = 300_000
+
 const scope = Scope.makeUnsafe()
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
@@ -38,6 +41,7 @@ const serving = <A>(server: Effect.Effect<A, never, Scope.Scope>): Promise<A> =>
 const cleanups: Array<() => Promise<unknown>> = []
 afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
+  await endProcesses()
 })
 
 const freePort = async (): Promise<string> => String(await probePort(0))
@@ -174,11 +178,12 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
         { goesOn: /Listening/ },
         { shows: /^$/ },
         { shows: /^$/ },
+        { shows: /STORE +mongo.*MONGODB_URL +<set>/s },
       ],
-      check: () => {
-        const restored = new DatabaseSync(join(folder, ".portolan/records.sqlite"))
-        expect(restored.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" })
-        restored.close()
+      // The restored file is served.
+      check: async () => {
+        const served = await serve({ PORTOLAN_HOME: join(folder, ".portolan") })
+        expect(await stop(served)).toBe(0)
       },
     }
   },
@@ -201,36 +206,41 @@ describe("the commands of the documents", () => {
     expect(pages.sort()).toEqual(Object.keys(SCENES).sort())
   })
 
-  test.each(pages)("%s", async (page) => {
-    const place = makeWorkplace()
-    cleanups.push(async () => place.remove())
-    writeFiles(page, place.folder)
-    const scene = await SCENES[page]?.(place)
-    const blocks = blocksOf(pageAt(page)).filter(
-      ({ language, notExecuted }) => language === "sh" && notExecuted === undefined,
-    )
-    expect(scene?.blocks).toHaveLength(blocks.length)
-    const shell = openShell(place.folder, environmentIn(place, scene?.environment ?? {}))
-    try {
-      for (const [at, { text }] of blocks.entries()) {
-        const expected = scene?.blocks[at]
-        const script = (scene?.replaced ?? []).reduce((line, [from, to]) => line.replaceAll(from, to), text)
-        if (expected === undefined) throw new Error(`${page}: block ${at + 1} is not known`)
-        if ("goesOn" in expected) {
-          await shell.start(script, expected.goesOn)
-          continue
+  test.each(pages)(
+    "%s",
+    async (page) => {
+      const place = makeWorkplace()
+      cleanups.push(async () => place.remove())
+      writeFiles(page, place.folder)
+      const scene = await SCENES[page]?.(place)
+      const blocks = blocksOf(pageAt(page)).filter(
+        ({ language, notExecuted }) => language === "sh" && notExecuted === undefined,
+      )
+      expect(scene?.blocks).toHaveLength(blocks.length)
+      const shell = openShell(place.folder, environmentIn(place, scene?.environment ?? {}))
+      cleanups.push(shell.stop)
+      try {
+        for (const [at, { text }] of blocks.entries()) {
+          const expected = scene?.blocks[at]
+          const script = (scene?.replaced ?? []).reduce((line, [from, to]) => line.replaceAll(from, to), text)
+          if (expected === undefined) throw new Error(`${page}: block ${at + 1} is not known`)
+          if ("goesOn" in expected) {
+            await shell.start(script, expected.goesOn)
+            continue
+          }
+          const { code, written } = await shell.run(script)
+          expect({ block: at + 1, code, written: code === 0 ? "" : written }).toEqual({
+            block: at + 1,
+            code: 0,
+            written: "",
+          })
+          expect(written).toMatch(expected.shows)
         }
-        const { code, written } = await shell.run(script)
-        expect({ block: at + 1, code, written: code === 0 ? "" : written }).toEqual({
-          block: at + 1,
-          code: 0,
-          written: "",
-        })
-        expect(written).toMatch(expected.shows)
+      } finally {
+        await shell.stop()
       }
-    } finally {
-      await shell.stop()
-    }
-    await scene?.check?.()
-  })
+      await scene?.check?.()
+    },
+    PAGE_MS,
+  )
 })

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { Effect } from "effect"
 import { describeConfig, readConfig, VARIABLES, type VariableName } from "../../bootstrap/config.ts"
+import manifest from "../../package.json" with { type: "json" }
 import { blocksOf, codesIn, PAGES, pageAt, ROOT, tableOf } from "./pages.ts"
 
 /** Languages whose blocks the other tests of this folder execute. */
@@ -62,16 +63,6 @@ describe("every page", () => {
     )
     expect(unknown.map(({ text }) => text)).toEqual([])
   })
-
-  test("names files that exist", () => {
-    const named = PAGES.flatMap(({ path, text }) =>
-      [...text.matchAll(/`((?:domain|application|adapters|bootstrap|stack|tests)\/[\w./-]+\.\w+)`/g)].map(
-        ([, file = ""]) => `${path}: ${file}`,
-      ),
-    )
-    expect(named.length).toBeGreaterThan(30)
-    expect(named.filter((each) => !existsSync(join(ROOT, each.split(": ")[1] ?? "")))).toEqual([])
-  })
 })
 
 describe("README", () => {
@@ -124,5 +115,17 @@ describe("operations", () => {
       .flatMap(([codes = ""]) => codesIn(codes))
     expect(failures.length).toBeGreaterThan(15)
     expect(failures.filter((code) => !known.has(code))).toEqual([])
+  })
+})
+
+describe("decisions", () => {
+  test("why each package is there, and no other", () => {
+    const explained = tableOf(pageAt("DECISIONS.md").text, "Package").flatMap(([cell = ""]) => codesIn(cell))
+    const { dependencies, devDependencies } = manifest
+    expect(explained.sort()).toEqual(
+      [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+        .filter((name) => !name.startsWith("@types/"))
+        .sort(),
+    )
   })
 })

@@ -135,7 +135,7 @@ describe("its service", () => {
       program,
     )
     const { port } = new URL(service.address)
-    expect(await run(["health"], { PORT: port })).toEqual({ code: 0, stdout: "ready\n", stderr: "" })
+    expect(await run(["health", "--port", port])).toEqual({ code: 0, stdout: "ready\n", stderr: "" })
     const metrics = await fetch(`${service.address}/metrics`, { headers: callerHeaders() })
     expect([metrics.status, await metrics.text()]).toEqual([200, expect.stringContaining("# TYPE ")])
     // Each area answers in its own words; code that is not in the file would answer 500.

@@ -38,6 +38,7 @@ afterAll(() => {
 /** Each face, and a function it must export. */
 const FACES: Readonly<Record<string, string>> = {
   portolan: "openRecords",
+  "portolan/client": "createClient",
   "portolan/scheduler": "createScheduler",
   "portolan/media": "createMedia",
   "portolan/stack": "createStack",
@@ -86,7 +87,7 @@ process.stdout.write(Object.values(config).map(([text]) => text.includes("return
   for (const [runtime, command, faces] of [
     ["Deno", ["deno@2.9.6", "run", "-A", "--node-modules-dir=manual"], Object.keys(FACES)],
     // The face that serves HTTP needs Bun or Deno.
-    ["Node", ["node@22"], ["portolan/scheduler", "portolan/media", "portolan/stack"]],
+    ["Node", ["node@22"], ["portolan/client", "portolan/scheduler", "portolan/media", "portolan/stack"]],
   ] as const)
     test(`its faces import, and its stack comes up, refuses what it should and goes down again under ${runtime}`, () => {
       const home = join(folder, `home-${runtime}`)

@@ -52,6 +52,8 @@ const COLLECTIONS = {
         },
       },
       roles: { delete: ["harbour-master"] },
+      updates: ["replace", "patch"],
+      timestamps: true,
     },
   ],
 }

@@ -207,6 +207,15 @@ export const OAUTH2_PROXY: RealServer<string> = {
   read: (environment) => environment["TEST_OAUTH2_PROXY"] ?? "",
 }
 
+/** A path to the command. */
+export const ACTIONLINT: RealServer<string> = {
+  name: "Actionlint",
+  variables: ["TEST_ACTIONLINT"],
+  command: { name: "actionlint", find: (PATH) => Bun.which("actionlint", { PATH }) ?? undefined },
+  required: true,
+  read: (environment) => environment["TEST_ACTIONLINT"] ?? "",
+}
+
 /** A path to the command; tests/attacks/install.sh makes one. */
 export const SCHEMATHESIS: RealServer<string> = {
   name: "Schemathesis",

@@ -50,6 +50,7 @@ const counted = (repository: RecordRepository["Service"], count: () => void): Re
     get: through(repository.get),
     create: through(repository.create),
     createAll: through(repository.createAll),
+    replace: through(repository.replace),
     remove: through(repository.remove),
     count: through(repository.count),
     ready: repository.ready,

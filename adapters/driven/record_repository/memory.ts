@@ -1,6 +1,6 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { ChangesUnsupported, RecordNotFound } from "../../../domain/records/errors.ts"
-import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { freezeDeep } from "./freeze_deep.ts"
 import { makeMemoryLog } from "./memory_change_log.ts"
 import { memoryKeys } from "./memory_keys.ts"
@@ -40,6 +40,18 @@ export const layer = Layer.sync(RecordRepository, () => {
   }
   const found = (collection: string, record: Stored | undefined) =>
     record === undefined ? Effect.fail(new RecordNotFound({ collection })) : Effect.succeed(record)
+  const change = (
+    name: string,
+    id: number,
+    expected: Fields | undefined,
+    make: (collection: Collection, position: number, record: Stored) => Stored,
+  ) =>
+    Effect.suspend(() => {
+      const collection = collectionOf(name)
+      const position = positionOf(collection.records, id)
+      const read = expectRecord(name, collection.records[position], expected)
+      return Effect.fromResult(Result.map(read, (record) => make(collection, position, record)))
+    })
 
   const create = (name: string, copy: Fields): Stored => {
     const collection = collectionOf(name)
@@ -74,13 +86,18 @@ export const layer = Layer.sync(RecordRepository, () => {
         if (key !== undefined) keys.remember(name, key, firstId)
         return Effect.succeed({ firstId })
       }),
-    remove: (name, id) =>
-      Effect.suspend(() => {
-        const { records, log } = collectionOf(name)
-        const position = positionOf(records, id)
-        const removed = position < 0 ? undefined : records.splice(position, 1)[0]
-        if (removed !== undefined) log?.add("delete", { id })
-        return found(name, removed)
+    replace: (name, id, expected, fields) =>
+      change(name, id, expected, ({ records, log }, position) => {
+        const record: Stored = freezeDeep({ id, ...copyOf(fields) })
+        records[position] = record
+        log?.add("replace", record)
+        return record
+      }),
+    remove: (name, id, expected) =>
+      change(name, id, expected, ({ records, log }, position, record) => {
+        records.splice(position, 1)
+        log?.add("delete", { id })
+        return record
       }),
     changes: (name, after) =>
       collectionOf(name).log?.follow(after) ??

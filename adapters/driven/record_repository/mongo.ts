@@ -10,25 +10,15 @@ import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_cr
 import { prepareIndexes } from "./mongo_indexes.ts"
 import { filterOf, listOf } from "./mongo_query.ts"
 import { countsAtomically, makeIds, tryWrite } from "./mongo_sequence.ts"
+import { makeUpdates } from "./mongo_updates.ts"
 
 /** What is known of the server and of who writes to it. */
 export interface MongoRecordOptions {
   /**
-   * True when this process is the only one that creates records in the database. A server that counts in two steps is then
-   * taken, because the steps of one process never overlap. False when omitted.
+   * True when this process is the only one that writes records to the database. A server that counts or changes in two steps
+   * is then taken, because the steps of one process never overlap. False when omitted.
    */
   readonly singleWriter?: boolean
-}
-
-/**
- * Removes a record. What was read is what is removed: records never change and ids never come back. Of several callers
- * the one that deleted wins; unlike `findOneAndDelete`, that is atomic on every server that speaks the protocol.
- */
-const take = async (db: Db, collection: string, id: number): Promise<RecordDocument | null> => {
-  const document = await recordsOf(db, collection).findOne({ _id: id })
-  if (document === null) return null
-  const { deletedCount } = await recordsOf(db, collection).deleteOne({ _id: id })
-  return deletedCount === 1 ? document : null
 }
 
 /** The records of a query, range by range until the page is full. */
@@ -55,7 +45,7 @@ const NOT_ATOMIC =
 /**
  * Records in MongoDB: a create is acknowledged by the majority of the replica set, several services may share a database.
  *
- * A create or delete whose answer is lost fails, and may have been applied. A list makes the server pass over `start`
+ * A write whose answer is lost fails, and may have been applied. A list makes the server pass over `start`
  * entries of its index, so a page far behind costs the server more; this process only waits.
  *
  * @fails {StoreUnavailable} when the server does not count atomically and there is more than a single writer
@@ -70,6 +60,7 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const ids = makeIds()
       const create = makeCreate(connection, ids)
       const { createAll, settled } = yield* makeCreateAll(connection, ids, singleWriter)
+      const updates = makeUpdates(connection, singleWriter)
 
       return RecordRepository.of({
         prepare: (shape) => run((db) => prepareIndexes(db, shape)),
@@ -82,14 +73,16 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
         // Only what JSON keeps is stored, as in every other store, and later writes to the caller's fields do not reach it.
         create: (collection, fields) => Effect.map(create(collection, JSON.parse(JSON.stringify(fields))), toStored),
         createAll,
-        remove: (collection, id) =>
-          Effect.flatMap(
+        replace: (collection, id, expected, fields) =>
+          Effect.map(
             Effect.andThen(
               settled(collection, id),
-              run((db) => take(db, collection, id)),
+              updates.replace(collection, id, expected, JSON.parse(JSON.stringify(fields))),
             ),
-            found(collection),
+            toStored,
           ),
+        remove: (collection, id, expected) =>
+          Effect.map(Effect.andThen(settled(collection, id), updates.remove(collection, id, expected)), toStored),
         count: (collection, where = []) => run((db) => recordsOf(db, collection).countDocuments(filterOf(where))),
         changes: makeMongoChanges(connection),
         ready: run(tryWrite),

@@ -5,8 +5,8 @@ import type { RecordRepository, Stored } from "../../../domain/records/record_re
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { freezeDeep } from "./freeze_deep.ts"
 
-/** Most characters of JSON that all remembered pages have together. */
-const CHARACTERS_MAX = 16 * 1024 * 1024
+/** Most characters of JSON that all remembered pages have together: as records, 4 to 5 bytes of memory for each. */
+const CHARACTERS_MAX = 4 * 1024 * 1024
 
 /** What a remembered page costs beside its characters, in characters. */
 const ENTRY_CHARACTERS = 100
@@ -14,8 +14,8 @@ const ENTRY_CHARACTERS = 100
 /**
  * A repository that remembers its pages: one that was listed before costs no reading of its rows.
  *
- * A page is remembered under the store's version, so any write, whoever made it, makes all of them out of reach; the
- * bound then pushes them out. Everything but `list` goes straight to the repository.
+ * Pages are remembered while the store's version is the one they were read at: any write, whoever made it, ends them all.
+ * Everything but `list` goes straight to the repository.
  *
  * @param repository where the records live
  * @param version a text that is another one after every committed write to the store, by this process or any other
@@ -29,6 +29,8 @@ export const remembering = (
     // The key counts too: many lists of nothing, each for another value, must not fill the memory.
     sizeCalculation: (records, key) => key.length + JSON.stringify(records).length + ENTRY_CHARACTERS,
   })
+  /** Version of the store that all remembered pages are of. */
+  let current = ""
   return {
     ...repository,
     list: (collection, query) =>
@@ -36,13 +38,17 @@ export const remembering = (
       Effect.flatMapEager(version(), (version) => {
         const { start, limit, where, order, after } = query
         const rest = isPlainPage(query) ? "" : JSON.stringify([where, order, after])
-        const key = `${version} ${collection} ${start} ${limit} ${rest}`
+        if (version !== current) {
+          pages.clear()
+          current = version
+        }
+        const key = `${collection} ${start} ${limit} ${rest}`
         const known = pages.get(key)
         if (known !== undefined) return Effect.succeed(known)
         return Effect.mapEager(repository.list(collection, query), (records) => {
           // Many callers will share these records.
           records.forEach(freezeDeep)
-          pages.set(key, records)
+          if (version === current) pages.set(key, records)
           return records
         })
       }),

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from "node:sqlite"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import type { Created, CreateKey } from "../../../domain/records/create_key.ts"
 import { KeyReused, RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import { type Condition, isPlainPage, type Query } from "../../../domain/records/query.ts"
-import { RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
 import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_change_log.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
@@ -78,7 +78,8 @@ export const layer = Layer.effect(
       get: db.prepare("SELECT body FROM records WHERE collection = ? AND id = ?"),
       blocks: db.prepare("SELECT block, records FROM record_blocks WHERE collection = ? ORDER BY block"),
       list: db.prepare("SELECT id, body FROM records WHERE collection = ? AND id >= ? ORDER BY id LIMIT ? OFFSET ?"),
-      remove: db.prepare("DELETE FROM records WHERE collection = ? AND id = ? RETURNING body"),
+      replace: db.prepare("UPDATE records SET body = ? WHERE collection = ? AND id = ?"),
+      remove: db.prepare("DELETE FROM records WHERE collection = ? AND id = ?"),
       uncount: db.prepare("UPDATE collections SET records = records - 1 WHERE name = ?"),
       count: db.prepare("SELECT records FROM collections WHERE name = ?"),
     }))
@@ -129,12 +130,17 @@ export const layer = Layer.effect(
       return { firstId }
     }
 
-    const remove = (collection: string, id: number): Stored | undefined => {
-      const body = sql.remove.get(collection, id)?.["body"] as string | undefined
-      if (body === undefined) return undefined
+    const remove = (collection: string, id: number): void => {
+      sql.remove.run(collection, id)
       sql.uncount.run(collection)
-      return decodeRecord(id, body)
     }
+
+    /** Reads the record and changes it, if it is what is expected: nobody else writes to the file between the two. */
+    const change = (collection: string, id: number, expected: Fields | undefined, work: (record: Stored) => Stored) =>
+      Effect.flatMap(
+        database.write(() => Result.map(expectRecord(collection, get(collection, id), expected), work)),
+        Effect.fromResult,
+      )
 
     const count = (db: DatabaseSync, collection: string, where: ReadonlyArray<Condition>): number => {
       const { text, values } = countSql(collection, where)
@@ -166,15 +172,22 @@ export const layer = Layer.effect(
           (created) => (created === "reused" ? Effect.fail(new KeyReused({ collection })) : Effect.succeed(created)),
         )
       },
-      remove: (collection, id) =>
-        Effect.flatMap(
-          database.write(() => remove(collection, id)),
-          found(collection),
-        ),
+      replace: (collection, id, expected, fields) => {
+        const body = JSON.stringify(fields)
+        return change(collection, id, expected, () => {
+          sql.replace.run(body, collection, id)
+          return decodeRecord(id, body)
+        })
+      },
+      remove: (collection, id, expected) =>
+        change(collection, id, expected, (record) => {
+          remove(collection, id)
+          return record
+        }),
       count: (collection, where = []) => database.read((db) => count(db, collection, where)),
       changes: yield* database.read((db) => makeSqliteChanges(database, db)),
       // The very work of a create: it fails where a create would, on a full disk as on a broken page.
-      ready: database.write(() => void remove(PROBE, create(PROBE, "{}").id)),
+      ready: database.write(() => remove(PROBE, create(PROBE, "{}").id)),
     })
   }),
 )

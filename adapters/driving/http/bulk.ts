@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { CreateOnceError, RecordService } from "../../../application/records/record_service.ts"
 import type { KeysUnavailable, Unauthenticated } from "../../../domain/identity/errors.ts"
 import type { Stored } from "../../../domain/records/record_repository.ts"
+import { entityTag } from "./entity_tag.ts"
 import type { Guard } from "./guard.ts"
 import type { HttpRefusal } from "./http_refusal.ts"
 import { keyReader } from "./idempotency_key.ts"
@@ -21,7 +22,7 @@ export interface Imported {
 
 const created = (path: string, value: object): Answer => ({
   status: 201,
-  ...("id" in value ? { headers: { location: `${path.replace(/\/$/, "")}/${value.id}` } } : {}),
+  ...("id" in value ? { headers: { location: `${path.replace(/\/$/, "")}/${value.id}`, etag: entityTag(value) } } : {}),
   body: envelope(JSON.stringify(value)),
 })
 

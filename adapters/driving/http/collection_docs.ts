@@ -1,5 +1,6 @@
 import { Effect, Exit } from "effect"
 import type { TObject, TSchema } from "typebox"
+import { assignedFields, stamped } from "../../../domain/records/assigned_fields.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
@@ -31,6 +32,7 @@ import {
   schemaRef,
 } from "./problem_docs.ts"
 import { invalidAfterId } from "./record_export.ts"
+import { changeCondition, changeDocs, ETAG_HEADER, IF_NONE_MATCH, NOT_MODIFIED } from "./record_write_docs.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
 const EXAMPLE_ID = 7
@@ -54,16 +56,29 @@ const withRequired = (schema: TSchema, requires: (member: TSchema, listed: boole
 const submitted = (fields: TObject): TSchema =>
   withRequired(fields, (member, listed) => listed && !("default" in member))
 
-const stored = (fields: TObject): TSchema => {
-  const { required = [], ...rest } = withRequired(fields, (member, listed) => listed || "default" in member) as TObject
-  return { ...rest, properties: { id: ID_SCHEMA, ...rest.properties }, required: ["id", ...required] } as TSchema
+const TIME_SCHEMA = { type: "string", format: "date-time" } as const
+const EXAMPLE_TIME = "2026-11-22T09:30:00.000Z"
+
+const stored = (collection: Collection<object>): TSchema => {
+  const fields = withRequired(collection.fields, (member, listed) => listed || "default" in member) as TObject
+  const { required = [], ...rest } = fields
+  const times = assignedFields(collection).filter((name) => name !== "id")
+  return {
+    ...rest,
+    properties: {
+      id: ID_SCHEMA,
+      ...rest.properties,
+      ...Object.fromEntries(times.map((name) => [name, TIME_SCHEMA])),
+    },
+    required: ["id", ...required, ...times],
+  } as TSchema
 }
 
 /**
  * An example record made of the schema's own `examples` and `default`s, and what the service makes of it; nothing when the
  * schema does not give enough of them for a record that it accepts.
  */
-const exampleOf = ({ fields, check }: Collection<object>) => {
+const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
   const sent = Object.fromEntries(
     Object.entries(fields.properties).flatMap(([key, schema]) => {
       const { examples, default: fallback } = schema as { examples?: ReadonlyArray<unknown>; default?: unknown }
@@ -72,11 +87,15 @@ const exampleOf = ({ fields, check }: Collection<object>) => {
     }),
   )
   const checked = Effect.runSyncExit(check(sent))
-  return Exit.isSuccess(checked) ? { sent, record: { id: EXAMPLE_ID, ...checked.value } } : undefined
+  if (!Exit.isSuccess(checked)) return undefined
+  const record = timestamps ? stamped(checked.value, EXAMPLE_TIME) : checked.value
+  return { sent, record: { id: EXAMPLE_ID, ...record } }
 }
 
 /** The component of a collection: its stored record, under the collection's name. */
-export const collectionSchemas = ({ name, fields }: Collection<object>): Schemas => ({ [name]: stored(fields) })
+export const collectionSchemas = (collection: Collection<object>): Schemas => ({
+  [collection.name]: stored(collection),
+})
 
 /**
  * OpenAPI operations of a collection, from the same schema that judges its records.
@@ -117,6 +136,7 @@ export const collectionDocs = (
     ...rest,
     responses: { ...successes, ...refusalDocs([...errors, ...guardRefusals(roles[kind]), STORE_AWAY]) },
   })
+  const deletion = changeCondition(name, collection.requireMatch === true)
   const link = (operationId: string) => ({ operationId, parameters: { id: "$response.body#/data/id" } })
   return {
     list: operation(
@@ -154,8 +174,8 @@ export const collectionDocs = (
     get: operation(
       "get",
       "Get a record by its id",
-      { parameters: [idParameter] },
-      { 200: okDoc("The record", record, example?.record) },
+      { parameters: [idParameter, IF_NONE_MATCH] },
+      { 200: okDoc("The record", record, example?.record, { headers: ETAG_HEADER }), 304: NOT_MODIFIED },
       [notFound],
     ),
     create: operation(
@@ -168,7 +188,7 @@ export const collectionDocs = (
           oneOrMany(record),
           example?.record,
           {
-            headers: { Location: headerDoc("Path of the new record, when it is one") },
+            headers: { Location: headerDoc("Path of the new record, when it is one"), ...ETAG_HEADER },
             links: { get: link(`get_${name}`), delete: link(`delete_${name}`) },
           },
         ),
@@ -194,10 +214,11 @@ export const collectionDocs = (
     delete: operation(
       "delete",
       "Delete a record by its id",
-      { parameters: [idParameter] },
+      { parameters: [idParameter, ...deletion.parameters] },
       { 200: okDoc("The deleted record", record, example?.record) },
-      [notFound],
+      [notFound, ...deletion.refusals],
     ),
+    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted: submitted(fields), example }),
     changes: operation(
       "changes",
       `Follow the changes of ${name}`,

@@ -8,7 +8,7 @@ import {
 } from "../../../application/records/record_service.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
-import type { RecordRepository, Stored } from "../../../domain/records/record_repository.ts"
+import type { RecordRepository } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { makeCreateHandlers } from "./bulk.ts"
 import { type ChangesHandler, makeChangesHandler } from "./change_feed.ts"
@@ -17,34 +17,25 @@ import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
 import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { pageLinks, readPage } from "./page_query.ts"
+import { readId, recordAnswer, render } from "./record_answer.ts"
+import { isKnown } from "./record_condition.ts"
 import { type ExportHandler, makeExportHandler } from "./record_export.ts"
+import { type ItemHandler, makeWriteHandlers, type WriteHandlers } from "./record_writes.ts"
 import type { RequestContext } from "./request_context.ts"
-import { type Answer, envelope, type Responder, refusing } from "./respond.ts"
+import { type Responder, refusing } from "./respond.ts"
 
 type Handler = (context: RequestContext & { readonly path: string }) => Promise<string>
-type ItemHandler = (context: RequestContext & { readonly params: { readonly id?: string | null } }) => Promise<string>
 
 /** The handlers of a collection, mountable on any path with an `:id` where one is needed. */
-export interface CollectionHandler {
+export interface CollectionHandler extends WriteHandlers {
   readonly list: Handler
   readonly get: ItemHandler
   readonly create: Handler
-  readonly delete: ItemHandler
   readonly import: Handler
   readonly export: ExportHandler
   /** Of a collection that was defined with `changes`. */
   readonly changes: ChangesHandler
 }
-
-/** Canonical decimal 1..2^53-1: one record has one address. */
-const ID_REGEXP = /^[1-9]\d{0,15}$/
-
-const readId = (text: string | null | undefined): number | undefined => {
-  const id = typeof text === "string" && ID_REGEXP.test(text) ? Number(text) : 0
-  return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? id : undefined
-}
-
-const render = (value: object): string => envelope(JSON.stringify(value))
 
 /** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
 const wantsExactCount = ({ headers }: Request): boolean =>
@@ -54,15 +45,14 @@ const wantsExactCount = ({ headers }: Request): boolean =>
     .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference)) === true
 
 const makeHandler = <F extends object>(
-  { name }: Collection<F>,
+  collection: Collection<F>,
   service: RecordService<F>,
   responder: Responder,
   guard: Guard,
 ): Omit<CollectionHandler, "changes"> => {
   const { respond } = responder
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
-  const miss = Effect.fail(new RecordNotFound({ collection: name }))
-  const rendered = (record: Stored<F>): Answer => ({ status: 200, body: render(record) })
+  const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
   return {
     ...makeCreateHandlers(service, responder, guard),
     export: makeExportHandler(service, responder),
@@ -95,17 +85,14 @@ const makeHandler = <F extends object>(
           const id = readId(params.id)
           return id === undefined ? miss : service.get(id)
         },
-        rendered,
-      ),
-    delete: async ({ request, set, route, params }) =>
-      respond(
-        { request, set, route },
-        () => {
-          const id = readId(params.id)
-          return id === undefined ? miss : service.remove(id)
+        (record) => {
+          const answer = recordAnswer(record)
+          if (!isKnown(request.headers, answer.headers.etag)) return answer
+          // Of a HEAD only the length of the body is sent; it must be that of the 200 (RFC 9110 section 8.6).
+          return { ...answer, status: 304, body: request.method === "HEAD" ? answer.body : "" }
         },
-        rendered,
       ),
+    ...makeWriteHandlers(collection, service, responder),
   }
 }
 
@@ -128,7 +115,7 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     const detail = { ...NO_PARSE, detail: docs[doc] }
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
-  const refuse = (allow: string) => refusing(responder, methodNotAllowed(allow))
+  const refuse = (...allow: ReadonlyArray<string>) => refusing(responder, methodNotAllowed(allow.join(", ")))
   const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
     .post("/import", handler.import, hooks("create", "import"))
@@ -139,8 +126,14 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
-    .all("", refuse("GET, HEAD, POST"), HIDDEN)
-    .all("/:id", refuse("GET, HEAD, DELETE"), HIDDEN)
+  const { updates = [] } = collection
+  const replaces = updates.includes("replace")
+  const patches = updates.includes("patch")
+  if (replaces) routes.put("/:id", handler.replace, hooks("replace"))
+  if (patches) routes.patch("/:id", handler.patch, hooks("patch"))
+  routes
+    .all("", refuse("GET", "HEAD", "POST"), HIDDEN)
+    .all("/:id", refuse("GET", "HEAD", ...(replaces ? ["PUT"] : []), ...(patches ? ["PATCH"] : []), "DELETE"), HIDDEN)
   return collection.changes
     ? routes.get("/changes", handler.changes, hooks("changes")).all("/changes", refuse("GET, HEAD"), HIDDEN)
     : routes

@@ -7,6 +7,8 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
     | "OVERLOADED"
     | "TOO_MANY_FEEDS"
     | "INVALID_QUERY"
+    | "INVALID_CONDITION"
+    | "CONDITION_REQUIRED"
     | "INVALID_HEADER"
     | "INVALID_JSON"
     | "INVALID_IDEMPOTENCY_KEY"
@@ -18,6 +20,8 @@ export class HttpRefusal extends Data.TaggedError("HttpRefusal")<{
   readonly detail: string
   /** Methods of the `Allow` header, with METHOD_NOT_ALLOWED. */
   readonly allow?: string
+  /** Media type of the `Accept-Patch` header, with UNSUPPORTED_MEDIA_TYPE. */
+  readonly acceptPatch?: string
 }> {
   override get message(): string {
     return this.detail

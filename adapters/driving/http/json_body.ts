@@ -13,11 +13,17 @@ const JSON_TYPE_REGEXP = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"ut
 /** Lines of JSON under either of the names in use; no parameter but `charset=utf-8`. */
 const LINES_TYPE_REGEXP = /^application\/(?:x-)?ndjson[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
+/** Media type of a JSON Merge Patch (RFC 7396). */
+export const MERGE_PATCH_TYPE = "application/merge-patch+json"
+
+const MERGE_PATCH_TYPE_REGEXP = /^application\/merge-patch\+json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+
 const tooLarge = new HttpRefusal({ code: "BODY_TOO_LARGE", detail: `The body must not exceed ${BODY_BYTES_MAX} bytes` })
-const wrongType = (type: string) =>
+const wrongType = (type: string, extra: { readonly acceptPatch?: string } = {}) =>
   new HttpRefusal({
     code: "UNSUPPORTED_MEDIA_TYPE",
     detail: `The body must be ${type} in UTF-8, without content coding`,
+    ...extra,
   })
 
 /** A media type that a route takes. */
@@ -28,6 +34,10 @@ interface BodyType {
 
 const JSON_BODY: BodyType = { regexp: JSON_TYPE_REGEXP, refusal: wrongType("application/json") }
 const LINES_BODY: BodyType = { regexp: LINES_TYPE_REGEXP, refusal: wrongType("application/x-ndjson") }
+const PATCH_BODY: BodyType = {
+  regexp: MERGE_PATCH_TYPE_REGEXP,
+  refusal: wrongType(MERGE_PATCH_TYPE, { acceptPatch: MERGE_PATCH_TYPE }),
+}
 
 const broken = (detail: string) => new HttpRefusal({ code: "INVALID_JSON", detail })
 const tooSlow = new HttpRefusal({
@@ -47,6 +57,9 @@ export const BODY_REFUSALS = refusalsOf(JSON_BODY)
 
 /** What reading a body of lines can end with. */
 export const LINES_REFUSALS = refusalsOf(LINES_BODY)
+
+/** What reading a merge patch can end with. */
+export const PATCH_REFUSALS = refusalsOf(PATCH_BODY)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
@@ -116,3 +129,11 @@ const parseLines = (text: string): ReadonlyArray<unknown> =>
  */
 export const readLines = (request: Request): Effect.Effect<unknown, HttpRefusal> =>
   readBody(LINES_BODY, request, parseLines, BODY_DEADLINE_MS)
+
+/**
+ * Reads the request's body as a JSON Merge Patch, as {@link readJson} reads one value.
+ *
+ * @see RFC 7396 section 4
+ */
+export const readMergePatch = (request: Request): Effect.Effect<unknown, HttpRefusal> =>
+  readBody(PATCH_BODY, request, JSON.parse, BODY_DEADLINE_MS)

@@ -28,6 +28,8 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
   OVERLOADED: [503, "Overloaded"],
   TOO_MANY_FEEDS: [503, "Too many change feeds"],
   INVALID_QUERY: [400, "Invalid query parameter"],
+  INVALID_CONDITION: [400, "Invalid condition"],
+  CONDITION_REQUIRED: [428, "Condition required"],
   INVALID_HEADER: [400, "Invalid header"],
   INVALID_JSON: [400, "Invalid JSON"],
   INVALID_IDEMPOTENCY_KEY: [400, "Invalid idempotency key"],
@@ -38,10 +40,12 @@ const REFUSALS: Readonly<Record<HttpRefusal["code"], readonly [status: number, t
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported media type"],
 }
 
-const refusalHeaders = ({ code, allow }: HttpRefusal): Pick<Problem, "headers"> => {
+const refusalHeaders = ({ code, allow, acceptPatch }: HttpRefusal): Pick<Problem, "headers"> => {
   // Whoever is too slow is not waited for any longer (RFC 9110 section 15.5.9).
   if (code === "REQUEST_TIMEOUT") return { headers: { connection: "close" } }
   if (code === "OVERLOADED" || code === "TOO_MANY_FEEDS") return { headers: { "retry-after": RETRY_AFTER_S } }
+  // What a PATCH may be (RFC 5789 sections 2.2 and 3.1).
+  if (acceptPatch !== undefined) return { headers: { "accept-patch": acceptPatch } }
   return allow === undefined ? {} : { headers: { allow } }
 }
 
@@ -62,6 +66,13 @@ export const describe = (error: ServiceError): Problem => {
       return { status: 400, code: error.code, title: "Invalid query parameter", detail: error.message }
     case "RecordNotFound":
       return { status: 404, code: error.code, title: "Not found", detail: "No such record" }
+    case "RecordChanged":
+      return {
+        status: 412,
+        code: error.code,
+        title: "Precondition failed",
+        detail: "The record is not, or no longer, in the state that the request means: read it again",
+      }
     case "KeyReused":
       return {
         status: 422,

@@ -17,7 +17,7 @@ interface HeaderDoc {
 export interface ResponseDoc {
   readonly description: string
   readonly headers: Readonly<Record<string, HeaderDoc>>
-  readonly content: Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>
+  readonly content?: Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>
   readonly links?: Readonly<Record<string, object>>
 }
 
@@ -66,12 +66,15 @@ export const PROBLEM_SCHEMA = {
 const EXAMPLE_REQUEST_ID = "6b0c8f5e-6f0d-4a53-9a0f-3f8c1f0a7a11"
 
 /** What every answer carries. */
-const ID_HEADER = { "X-Request-Id": headerDoc("Id of the request: the caller's own when it sent one, else a new one") }
+export const ID_HEADER = {
+  "X-Request-Id": headerDoc("Id of the request: the caller's own when it sent one, else a new one"),
+}
 
 /** Headers of a problem that a client acts on, by the name they are set with. */
 const PROBLEM_HEADERS: ReadonlyArray<readonly [set: string, name: string, doc: HeaderDoc]> = [
   ["www-authenticate", "WWW-Authenticate", headerDoc("Challenge (RFC 6750 section 3)")],
   ["retry-after", "Retry-After", headerDoc("Seconds after which to try again", "integer")],
+  ["accept-patch", "Accept-Patch", headerDoc("What a PATCH may be (RFC 5789 section 3.1)")],
 ]
 
 const problemResponse = (problems: ReadonlyArray<Problem>, schema: string): ResponseDoc => ({
@@ -156,10 +159,10 @@ export const plainDoc = (description: string, type: string, schema: object, exam
 })
 
 /** A JSON body that a request must have, or may have. */
-export const jsonBody = (schema: object, example: unknown, required = true) => ({
+export const jsonBody = (schema: object, example: unknown, required = true, type = "application/json") => ({
   requestBody: {
     required,
-    content: { "application/json": { schema, ...(example === undefined ? {} : { example }) } },
+    content: { [type]: { schema, ...(example === undefined ? {} : { example }) } },
   },
 })
 

@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe } from "node:test"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import fc from "fast-check"
 import * as memory from "../../../adapters/driven/record_repository/memory.ts"
 import { remembering } from "../../../adapters/driven/record_repository/remembering.ts"
 import * as sqlite from "../../../adapters/driven/record_repository/sqlite.ts"
 import * as sqliteDatabase from "../../../adapters/driven/sqlite_database.ts"
-import { type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { type Fields, fieldsOf, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
 import { effectTest } from "../../support/effect_test.ts"
 
 type Repository = RecordRepository["Service"]
@@ -19,6 +19,7 @@ type Repository = RecordRepository["Service"]
 type Step = { readonly by: number } & (
   | { readonly do: "create"; readonly all: ReadonlyArray<Fields> }
   | { readonly do: "get" | "remove"; readonly at: number }
+  | { readonly do: "replace"; readonly at: number; readonly expected: "read" | "other"; readonly fields: Fields }
   | { readonly do: "list"; readonly start: number; readonly limit: number }
   | { readonly do: "leap"; readonly ids: number }
 )
@@ -34,6 +35,13 @@ const by = fc.nat(1)
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ by, do: fc.constant("create"), all: fc.array(fields, { minLength: 1, maxLength: 4 }) }),
   fc.record({ by, do: fc.constantFrom("get", "remove"), at: fc.nat(12) }),
+  fc.record({
+    by,
+    do: fc.constant("replace"),
+    at: fc.nat(12),
+    expected: fc.constantFrom("read", "read", "other"),
+    fields,
+  }),
   fc.record({ by, do: fc.constant("list"), start: fc.nat(8), limit: fc.nat(8) }),
   fc.record({ by, do: fc.constant("leap"), ids: fc.integer({ min: 1, max: 5_000 }) }),
 )
@@ -98,6 +106,24 @@ const follow = ({ both, leap }: Shared, collection: string, steps: ReadonlyArray
           const outcome = yield* Effect.result(repository[now.do](collection, record?.id ?? lastId + 1))
           deepEqual(outcome._tag === "Success" ? outcome.success : undefined, record)
           if (now.do === "remove") model = model.filter((each) => each !== record)
+          break
+        }
+        case "replace": {
+          const record = model[now.at]
+          const read = record === undefined ? {} : fieldsOf(record)
+          const expected = now.expected === "read" ? read : { ...read, "another field": 1 }
+          const outcome = yield* Effect.result(
+            repository.replace(collection, record?.id ?? lastId + 1, expected, now.fields),
+          )
+          if (record !== undefined && now.expected === "read") {
+            const replaced = { id: record.id, ...now.fields }
+            deepEqual(outcome, Result.succeed(replaced))
+            model = model.with(now.at, replaced)
+          } else
+            equal(
+              outcome._tag === "Failure" && outcome.failure._tag,
+              record === undefined ? "RecordNotFound" : "RecordChanged",
+            )
           break
         }
         case "list":

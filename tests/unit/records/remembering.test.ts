@@ -24,6 +24,7 @@ const watched = (records: () => Effect.Effect<ReadonlyArray<Stored>, StoreUnavai
     get: unused,
     create: unused,
     createAll: unused,
+    replace: unused,
     remove: unused,
     count: unused,
     prepare: unused,
