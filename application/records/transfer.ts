@@ -17,6 +17,8 @@ export interface InputLine {
   readonly text: string
   /** From 1. */
   readonly number: number
+  /** Its bytes, with one for the line break. */
+  readonly bytes: number
   /** Bytes of the input up to its end, line break included. */
   readonly end: number
 }
@@ -51,8 +53,6 @@ export class LinesRefused extends Data.TaggedError("LinesRefused")<{
     return this.sentences.join("\n")
   }
 }
-
-const utf8 = new TextEncoder()
 
 const isJson = (text: string): boolean => {
   try {
@@ -89,7 +89,7 @@ export const batchesOf = <E>(
     }
     const take = (line: InputLine): Stream.Stream<Batch, UnreadableLine> => {
       if (line.text.trim() === "") return Stream.empty
-      const size = utf8.encode(line.text).length + 1
+      const size = line.bytes
       const rule = size > BATCH_BYTES_MAX ? `is longer than ${BATCH_BYTES_MAX} bytes` : "is not valid JSON"
       if (size > BATCH_BYTES_MAX || !isJson(line.text))
         return Stream.concat(
@@ -101,7 +101,10 @@ export const batchesOf = <E>(
       bytes += size
       return Stream.fromIterable(full)
     }
-    return Stream.concat(Stream.flatMap(lines, take), Stream.suspend(() => Stream.fromIterable(close())))
+    return Stream.concat(
+      Stream.flatMap(lines, take),
+      Stream.suspend(() => Stream.fromIterable(close())),
+    )
   })
 
 /** The service's pointers, which begin with the place in the batch, as lines of the input. */
@@ -140,11 +143,18 @@ export const importBatch = Effect.fnUntraced(function* (collection: string, batc
 export const exportLines = (collection: string, after: number): Stream.Stream<string, RemoteError, RemoteRecords> =>
   Stream.suspend(() => {
     let last = after
-    return Stream.unwrap(Effect.map(RemoteRecords, (remote) => Stream.suspend(() => remote.export(collection, last)))).pipe(
+    return Stream.unwrap(
+      Effect.map(RemoteRecords, (remote) => Stream.suspend(() => remote.export(collection, last))),
+    ).pipe(
       Stream.map((line) => {
         last = Number((JSON.parse(line) as { readonly id: number }).id)
         return line
       }),
-      Stream.retry(AGAIN.pipe(Schedule.setInputType<RemoteError>(), Schedule.while(({ input }) => isPassingRemote(input)))),
+      Stream.retry(
+        AGAIN.pipe(
+          Schedule.setInputType<RemoteError>(),
+          Schedule.while(({ input }) => isPassingRemote(input)),
+        ),
+      ),
     )
   })

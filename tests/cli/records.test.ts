@@ -26,7 +26,10 @@ const fileOf = (text: string): string => {
 }
 
 /** A store that fails calls of some numbers, of two methods; a create that fails may have been made. */
-const flaky = (fails: { readonly list?: (call: number) => boolean; readonly createAll?: (call: number) => boolean }) => {
+const flaky = (fails: {
+  readonly list?: (call: number) => boolean
+  readonly createAll?: (call: number) => boolean
+}) => {
   const away = new StoreUnavailable({ store: { user: "u", host: "h", database: "d" }, reason: "gone" })
   const calls = { list: 0, createAll: 0 }
   const layer = Layer.effect(
@@ -36,9 +39,7 @@ const flaky = (fails: { readonly list?: (call: number) => boolean; readonly crea
       return RecordRepository.of({
         ...repository,
         list: (collection, query) =>
-          Effect.suspend(() =>
-            fails.list?.(++calls.list) ? Effect.fail(away) : repository.list(collection, query),
-          ),
+          Effect.suspend(() => (fails.list?.(++calls.list) ? Effect.fail(away) : repository.list(collection, query))),
         createAll: (collection, records, key) =>
           Effect.andThen(
             repository.createAll(collection, records, key),
@@ -222,7 +223,9 @@ describe("portolan records export", () => {
     const { run } = await start()
     await run("import", "products", fileOf(numbered(1200)))
     const file = join(folder, "out.ndjson")
-    expect((await run("export", "products", "--output", file)).stdout).toBe(`Exported 1200 records of products to ${file}\n`)
+    expect((await run("export", "products", "--output", file)).stdout).toBe(
+      `Exported 1200 records of products to ${file}\n`,
+    )
     const whole = readFileSync(file, "utf8")
     expect(parsed(whole)).toHaveLength(1200)
     const again = await run("export", "products", "--output", file)

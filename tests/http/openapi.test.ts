@@ -260,7 +260,10 @@ describe("the OpenAPI document", () => {
     }
     for (const method of ["post", "put"]) {
       const { requestBody } = document.paths[`/api/charts${method === "put" ? "/{id}" : ""}`]?.[method] ?? {}
-      const { properties = {} } = requestBody?.content?.["application/json"]?.schema ?? {}
+      const schema = requestBody?.content?.["application/json"]?.schema ?? {}
+      // What creates takes one record or an array of them.
+      const [one = schema] = (schema["anyOf"] as ReadonlyArray<Schema> | undefined) ?? []
+      const { properties = {} } = one
       expect(Object.keys(properties as object)).toEqual(["title", "scale", "note", "measures"])
     }
   })

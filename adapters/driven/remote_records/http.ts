@@ -3,9 +3,9 @@ import type { Issue } from "../../../domain/issue.ts"
 import { isObject } from "../../../domain/json_object.ts"
 import {
   type ImportedBatch,
-  type RemoteRecord,
   RecordsRefused,
   RecordsUnreachable,
+  type RemoteRecord,
   RemoteRecords,
 } from "../../../domain/records/remote_records.ts"
 import { type ExchangeFailed, type ExchangeRequest, send, sendStreaming } from "../http_exchange.ts"
@@ -100,8 +100,7 @@ export const layer = ({ url, token }: RemoteOptions): Layer.Layer<RemoteRecords>
           answered(request("GET", place(collection), { query: "limit=0", headers: { prefer: "count=exact" } })),
           ({ headers }) => Number(headers.get("x-total-count")),
         ),
-      get: (collection, id) =>
-        Effect.map(ask(request("GET", place(collection, id))), (data) => data as RemoteRecord),
+      get: (collection, id) => Effect.map(ask(request("GET", place(collection, id))), (data) => data as RemoteRecord),
       create: (collection, body, key) =>
         ask(
           request("POST", place(collection), { body, headers: { "content-type": "application/json", ...keyed(key) } }),

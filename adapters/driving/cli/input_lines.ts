@@ -23,7 +23,7 @@ async function* read(path: string, bytes: number, lines: number): AsyncGenerator
   const line = (content: Uint8Array, length: number): InputLine => {
     end += length
     number++
-    return { text: decoded(content, number), number, end }
+    return { text: decoded(content, number), number, bytes: content.length + 1, end }
   }
   const source = path === "-" ? process.stdin : createReadStream(path, { start: bytes })
   for await (const chunk of source) {

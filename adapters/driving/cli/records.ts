@@ -39,7 +39,8 @@ const id = Argument.String("id").pipe(
   ),
 )
 
-const NEEDS = "Asks the service at --url, else RECORDS_URL, else HOST and PORT, with the token in --token-file or RECORDS_TOKEN."
+const NEEDS =
+  "Asks the service at --url, else RECORDS_URL, else HOST and PORT, with the token in --token-file or RECORDS_TOKEN."
 
 /** `portolan records ...`, over HTTP against the service that `find` gives. */
 export const recordCommands = (find: FindService): CommandGroup<"records"> => {
