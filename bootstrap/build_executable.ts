@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url))
 const VIEWER = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"))
 
 /** Where the executable goes when no other file is named, from the root. */
-export const EXECUTABLE = "build/portolan"
+const EXECUTABLE = "build/portolan"
 
 /** Files that are no code. They are read beside the code that wants them. */
 const ASSETS = [

@@ -24,7 +24,7 @@ export const addressOf = (listensOn: string, port: number): string => {
 }
 
 /** Where the service of an address says whether it is ready. */
-export const readinessUrl = (address: string, port: number): string => `${addressOf(address, port)}/health/ready`
+const readinessUrl = (address: string, port: number): string => `${addressOf(address, port)}/health/ready`
 
 /** The code of a problem body, which says what is missing. */
 const codeOf = (text: string): string | undefined => {

@@ -21,7 +21,7 @@ type Repository = RecordRepository["Service"]
 let collections = 0
 
 const prepared = (repository: Repository, name: string, changes = true) =>
-  repository.prepare({ name, indexes: [], changes })
+  repository.prepare({ name, indexes: [], unique: [], changes })
 
 /** The next changes after a position, which must be there, or be made by another fiber. */
 const taken = (repository: Repository, collection: string, after: string | undefined, count: number) =>
@@ -47,7 +47,7 @@ const createMany = (repository: Repository, collection: string, count: number) =
     { concurrency: 500, discard: true },
   )
 
-export const recordUpdatesContract = ({ name, layer, keeps }: ChangesUnderTest): void => {
+export const recordChangesContract = ({ name, layer, keeps }: ChangesUnderTest): void => {
   const opened = <A>(program: (repository: Repository) => Effect.Effect<A, unknown>): Promise<A> =>
     Effect.runPromise(Effect.provide(Effect.flatMap(RecordRepository, program), layer))
 
@@ -79,6 +79,23 @@ export const recordUpdatesContract = ({ name, layer, keeps }: ChangesUnderTest):
         }),
     )
 
+    promises("tells a replaced record as it is now, and nothing of a refused change", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* prepared(repository, collection)
+        const start = yield* endOf(repository, collection)
+        const created = yield* repository.create(collection, { name: "a" })
+        yield* Effect.flip(repository.replace(collection, created.id, { name: "other" }, { name: "lost" }))
+        yield* Effect.flip(repository.remove(collection, created.id, { name: "other" }))
+        const replaced = yield* repository.replace(collection, created.id, { name: "a" }, { name: "b", more: [1] })
+        yield* repository.remove(collection, created.id, { name: "b", more: [1] })
+        expect((yield* taken(repository, collection, start, 3)).map(shown)).toEqual([
+          ["create", created],
+          ["replace", replaced],
+          ["delete", { id: created.id }],
+        ])
+      }),
+    )
+
     promises("goes on after any position with exactly the rest", (repository, collection) =>
       Effect.gen(function* () {
         yield* prepared(repository, collection)
@@ -105,6 +122,20 @@ export const recordUpdatesContract = ({ name, layer, keeps }: ChangesUnderTest):
         }
         const changes = yield* Fiber.join(following)
         expect(changes.map(({ record }) => record.id)).toEqual(Array.from({ length: 300 }, (_, at) => at + 1))
+      }),
+    )
+
+    promises("tells every record of a batch, in its order", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* prepared(repository, collection)
+        const start = yield* endOf(repository, collection)
+        yield* repository.create(collection, { name: "before" })
+        const { firstId } = yield* repository.createAll(collection, [{ name: "a" }, { name: "b" }])
+        expect((yield* taken(repository, collection, start, 3)).map(shown)).toEqual([
+          ["create", { id: 1, name: "before" }],
+          ["create", { id: firstId, name: "a" }],
+          ["create", { id: firstId + 1, name: "b" }],
+        ])
       }),
     )
 

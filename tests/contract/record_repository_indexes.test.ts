@@ -30,13 +30,14 @@ describe("indexes in SQLite", () => {
         const names = () =>
           database.read((db) =>
             db
-              .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name")
+              .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE 'records:%' ORDER BY name")
               .all()
               .map(({ name }) => name),
           )
         yield* repository.prepare({
           name: "charts2",
           indexes: [{ fields: [{ name: "x", kind: "text" }] }],
+          unique: [],
           changes: false,
         })
         const others = yield* names()

@@ -88,6 +88,7 @@ const charts = defineCollection({
   updates: ["replace", "patch"],
   requireMatch: true,
   timestamps: true,
+  changes: true,
 })
 const service = await sharedService({
   collections: [products, charts],
@@ -106,7 +107,7 @@ const operations = (): ReadonlyArray<readonly [name: string, operation: Operatio
 const resolved = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(resolved)
   if (!isObject(schema)) return schema
-  const name = /^#\/components\/schemas\/([\w-]+)$/.exec(String(schema["$ref"]))?.[1]
+  const name = /^#\/components\/schemas\/([\w.-]+)$/.exec(String(schema["$ref"]))?.[1]
   if (name !== undefined) return resolved(document.components.schemas[name] ?? false)
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, resolved(value)]))
 }
@@ -138,6 +139,7 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["PUT /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
   ["PATCH /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
   ["DELETE /api/charts/{id}", `200 404 412 428 ${GUARDED}`],
+  ["GET /api/charts/changes", `200 410 501 ${GUARDED}`],
   ["DELETE /admin/products/{id}", `200 403 404 412 ${GUARDED}`],
   ["GET /scheduler/jobs/{id}", `200 ${AGENT}`],
   ["POST /scheduler/jobs", `200 ${BODY} ${AGENT}`],
@@ -155,9 +157,10 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["GET /media/limit", `200 ${GRAPH}`],
 ]
 
-/** Of the operations whose success is not JSON. */
-const SUCCESS_TYPES: Readonly<Record<string, string>> = {
+/** Media types of the operations whose success is no JSON. */
+const OTHER_TYPES: Readonly<Record<string, string>> = {
   "GET /metrics": "text/plain",
+  "GET /api/charts/changes": "text/event-stream",
   "GET /api/products/export": "application/x-ndjson",
   "GET /api/charts/export": "application/x-ndjson",
 }
@@ -197,7 +200,7 @@ describe("the OpenAPI document", () => {
         expect(content).toBeUndefined()
         continue
       }
-      const success = SUCCESS_TYPES[name] ?? "application/json"
+      const success = OTHER_TYPES[name] ?? "application/json"
       const type = Number(status) < 400 ? success : "application/problem+json"
       expect([status, Object.keys(content ?? {})]).toEqual([status, [type]])
       expect([status, content?.[type]?.example]).not.toEqual([status, undefined])
@@ -231,6 +234,7 @@ describe("the OpenAPI document", () => {
     ["PUT /api/charts/{id}", ["id", "If-Match"]],
     ["DELETE /api/products/{id}", ["id", "If-Match"]],
     ["POST /api/products/import", ["Idempotency-Key"]],
+    ["GET /api/charts/changes", ["after", "Last-Event-ID"]],
     ["GET /scheduler/jobs/{id}", ["id", "region", "namespace"]],
     ["POST /scheduler/jobs", ["region", "namespace"]],
     ["DELETE /scheduler/jobs/{id}", ["id", "region", "namespace", "purge"]],
@@ -238,6 +242,13 @@ describe("the OpenAPI document", () => {
   ])("%s has its parameters", (name, names) => {
     const { parameters = [] } = operations().find(([each]) => each === name)?.[1] ?? {}
     expect(parameters.map((each) => each.name)).toEqual(names)
+  })
+
+  test("a record and what is submitted of it have names, which generated types take over", () => {
+    const { schemas } = document.components
+    expect(Object.keys(schemas)).toEqual(expect.arrayContaining(["products", "products.new", "charts", "charts.new"]))
+    expect(mistakes({ $ref: "#/components/schemas/products.new" }, { name: "a" })).toEqual([])
+    expect(mistakes({ $ref: "#/components/schemas/products.new" }, { id: 1, name: "a" })).not.toEqual([])
   })
 
   test("a patch is described as what it may be: any fields, and null for those a record can be without", () => {
@@ -258,14 +269,13 @@ describe("the OpenAPI document", () => {
       expect(Object.keys(record.properties)).toContain(name)
       expect(record.required).toContain(name)
     }
-    for (const method of ["post", "put"]) {
-      const { requestBody } = document.paths[`/api/charts${method === "put" ? "/{id}" : ""}`]?.[method] ?? {}
-      const schema = requestBody?.content?.["application/json"]?.schema ?? {}
-      // What creates takes one record or an array of them.
-      const [one = schema] = (schema["anyOf"] as ReadonlyArray<Schema> | undefined) ?? []
-      const { properties = {} } = one
-      expect(Object.keys(properties as object)).toEqual(["title", "scale", "note", "measures"])
-    }
+    const submitted = document.components.schemas["charts.new"] as { properties: object }
+    expect(Object.keys(submitted.properties)).toEqual(["title", "scale", "note", "measures"])
+    const one = { $ref: "#/components/schemas/charts.new" }
+    const sent = (path: string, method: string) =>
+      document.paths[path]?.[method]?.requestBody?.content?.["application/json"]?.schema
+    expect(sent("/api/charts/{id}", "put")).toEqual(one)
+    expect(sent("/api/charts", "post")).toMatchObject({ anyOf: [one, { items: one }] })
   })
 
   test("a collection whose schema gives no example has none, rather than a wrong one", async () => {

@@ -32,7 +32,14 @@ import {
   schemaRef,
 } from "./problem_docs.ts"
 import { invalidAfterId } from "./record_export.ts"
-import { changeCondition, changeDocs, ETAG_HEADER, IF_NONE_MATCH, NOT_MODIFIED } from "./record_write_docs.ts"
+import {
+  changeCondition,
+  changeDocs,
+  ETAG_HEADER,
+  IF_NONE_MATCH,
+  NOT_MODIFIED,
+  patchSchema,
+} from "./record_write_docs.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
 const EXAMPLE_ID = 7
@@ -53,7 +60,7 @@ const withRequired = (schema: TSchema, requires: (member: TSchema, listed: boole
   } as TSchema
 }
 
-const submitted = (fields: TObject): TSchema =>
+const submittedOf = (fields: TObject): TSchema =>
   withRequired(fields, (member, listed) => listed && !("default" in member))
 
 const TIME_SCHEMA = { type: "string", format: "date-time" } as const
@@ -92,10 +99,18 @@ const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
   return { sent, record: { id: EXAMPLE_ID, ...record } }
 }
 
-/** The component of a collection: its stored record, under the collection's name. */
-export const collectionSchemas = (collection: Collection<object>): Schemas => ({
-  [collection.name]: stored(collection),
-})
+/** Names of a collection's components. The name of a collection has no dot, so that they are nobody else's. */
+const namesOf = (name: string) => ({ record: name, submitted: `${name}.new`, patch: `${name}.patch` })
+
+/** The components of a collection: its stored record under the collection's name, what is submitted, and a merge patch. */
+export const collectionSchemas = (collection: Collection<object>): Schemas => {
+  const names = namesOf(collection.name)
+  return {
+    [names.record]: stored(collection),
+    [names.submitted]: submittedOf(collection.fields),
+    ...(collection.updates?.includes("patch") === true ? { [names.patch]: patchSchema(collection.fields) } : {}),
+  }
+}
 
 /**
  * OpenAPI operations of a collection, from the same schema that judges its records.
@@ -105,9 +120,10 @@ export const collectionSchemas = (collection: Collection<object>): Schemas => ({
 export const collectionDocs = (
   collection: Collection<object>,
 ): Readonly<Record<Operation | "import" | "export", object>> => {
-  const { name, fields, roles } = collection
+  const { name, roles } = collection
   const example = exampleOf(collection)
-  const record = schemaRef(name)
+  const names = namesOf(name)
+  const [record, submitted, patch] = [schemaRef(names.record), schemaRef(names.submitted), schemaRef(names.patch)]
   const invalidRecord = new InvalidRecord({
     collection: name,
     issues: [{ pointer: "/id", message: "is assigned by the server" }],
@@ -181,7 +197,7 @@ export const collectionDocs = (
     create: operation(
       "create",
       "Create a record, or several, all or nothing",
-      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted(fields)), example?.sent) },
+      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted), example?.sent) },
       {
         201: okDoc(
           "The record with its id, or the records in the order of the body",
@@ -218,7 +234,7 @@ export const collectionDocs = (
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound, ...deletion.refusals],
     ),
-    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted: submitted(fields), example }),
+    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted, patch, example }),
     changes: operation(
       "changes",
       `Follow the changes of ${name}`,

@@ -206,6 +206,23 @@ describe("timestamps", () => {
     deepEqual(yield* service.patch(1, { text: "c" }), { id: 1, text: "c", createdAt: at(1), updatedAt: at(3) })
   })
 
+  effectTest("of records that are created together, and of a create that is asked for again", function* () {
+    const { service } = yield* watched(notes)
+    const at = (second: number) => `1970-01-01T00:00:0${second}.000Z`
+    yield* TestClock.setTime(1000)
+    const both = yield* service.createAll([{ text: "a" }, { text: "b" }])
+    deepEqual(both, [
+      { id: 1, text: "a", createdAt: at(1), updatedAt: at(1) },
+      { id: 2, text: "b", createdAt: at(1), updatedAt: at(1) },
+    ])
+    deepEqual(yield* service.get(2), both[1])
+    const key = { caller: "c", key: "k", digest: "d" }
+    const first = yield* service.createOnce({ text: "c" }, { ...key, atMs: 2000 })
+    deepEqual(first, { id: 3, text: "c", createdAt: at(2), updatedAt: at(2) })
+    deepEqual(yield* service.get(3), first)
+    deepEqual(yield* service.createOnce({ text: "c" }, { ...key, atMs: 5000 }), first)
+  })
+
   effectTest("are nobody else's to say", function* () {
     const { service } = yield* watched(notes)
     yield* service.create({ text: "a" })
