@@ -1,5 +1,6 @@
 import { ConfigProvider, Data, Effect, Config as Environment, Option, Redacted } from "effect"
 import { closest } from "fastest-levenshtein"
+import { FEEDS_MAX } from "../adapters/driving/http/open_feeds.ts"
 import { CLOCK_TOLERANCE_MAX_S } from "../domain/identity/token_rules.ts"
 import { PackageMissing } from "../domain/package_missing.ts"
 import {
@@ -27,7 +28,7 @@ export const VARIABLES = {
   PORT: wholeNumber(8080, 0, 65_535, "port of the public listener"),
   REUSE_PORT: flag(false, "lets several processes share the port, on Linux with STORE=mongo"),
   MAX_IN_FLIGHT: wholeNumber(1024, 1, 100_000, "requests that run at a time; the surplus gets 503"),
-  MAX_FEEDS: wholeNumber(256, 1, 100_000, "feeds of changes that may be open at a time; the surplus gets 503"),
+  MAX_FEEDS: wholeNumber(FEEDS_MAX, 1, 100_000, "feeds of changes that may be open at a time; the surplus gets 503"),
   CORS_ORIGINS: optionalOrigins("origins whose pages may use the service, or * for every one"),
   PORTOLAN_HOME: text(".portolan", "folder of the state: SQLite file, stack state, logs of the stack"),
   COLLECTIONS: optionalText("what `serve` serves: a .json file or a module exporting defineCollection results"),

@@ -139,16 +139,13 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     : routes
 }
 
-/** Feeds of one collection that may be open at a time, where nobody says how many. */
-const FEEDS_MAX = 256
-
 /**
  * Sets a collection up: the only call a new record type needs.
  *
  * @param parts.repository where its records live
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
- * @param parts.feeds bounds the open feeds of changes, and ends them; without it {@link FEEDS_MAX} may be open
+ * @param parts.feeds bounds the open feeds of changes, and ends them; without it each collection has a bound of its own
  * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
@@ -162,7 +159,7 @@ export const setupCollection = <F extends object>(
 ): CollectionSetup<F> => {
   const store = makeRecordStore(collection, parts.repository)
   const service = makeRecordService(collection, store)
-  const { guard, responder, feeds = makeOpenFeeds(FEEDS_MAX) } = parts
+  const { guard, responder, feeds = makeOpenFeeds() } = parts
   const handler = {
     ...makeHandler(collection, service, responder, guard),
     changes: makeChangesHandler(service, { guard, responder, feeds }),
