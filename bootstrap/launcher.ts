@@ -2,8 +2,8 @@
 // The command `portolan` as npm installs it. It runs on Node, so that it starts wherever npm does, and hands over to the
 // installed Bun.
 import { spawn } from "node:child_process"
-import { siblingOf } from "../stack/program.ts"
 import { BUN_MISSING, findBun } from "../stack/find_bun.ts"
+import { siblingOf } from "../stack/program.ts"
 
 const main = siblingOf(import.meta.url, "main")
 

@@ -32,6 +32,7 @@ export type { Meant } from "../application/records/record_updates.ts"
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"
+export { PackageMissing } from "../domain/package_missing.ts"
 export type { Change, ChangeFeed, Position } from "../domain/records/change.ts"
 export type { Collection, CollectionDefinition } from "../domain/records/collection.ts"
 export {
@@ -39,13 +40,13 @@ export {
   InvalidCollectionSetup,
   InvalidPage,
   InvalidRecord,
+  NotUnique,
   PositionGone,
   RecordChanged,
   RecordNotFound,
 } from "../domain/records/errors.ts"
 export type { Page } from "../domain/records/page.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
-export { PackageMissing } from "../domain/package_missing.ts"
 export { StoreUnavailable } from "../domain/store_unavailable.ts"
 export type { Guard, JoseOptions, Responder, StoreChoice }
 

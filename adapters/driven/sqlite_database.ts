@@ -37,6 +37,8 @@ export class SqliteDatabase extends Context.Service<
      * the file that was opened
      */
     readonly write: <A>(work: (db: DatabaseSync) => A) => Effect.Effect<A, StoreUnavailable>
+    /** Says why this store cannot be used. */
+    readonly refuse: (reason: string) => Effect.Effect<never, StoreUnavailable>
     /**
      * A text that is another one after every write to the file, by this process or any other; read while it is called.
      *
@@ -98,12 +100,10 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
     SqliteDatabase,
     Effect.gen(function* () {
       const { path, lockTimeoutMs = LOCK_TIMEOUT_MS } = options
+      const refuse = (reason: string): Effect.Effect<never, StoreUnavailable> =>
+        Effect.fail(new StoreUnavailable({ store: { user: "-", host: "file", database: path }, reason }))
       const failed = (failure: unknown): Effect.Effect<never, StoreUnavailable> =>
-        isRefusal(failure)
-          ? Effect.fail(
-              new StoreUnavailable({ store: { user: "-", host: "file", database: path }, reason: failure.message }),
-            )
-          : Effect.die(failure)
+        isRefusal(failure) ? refuse(failure.message) : Effect.die(failure)
       const attempt = <A>(work: () => A): Effect.Effect<A, StoreUnavailable> => {
         try {
           return Effect.succeed(work())
@@ -141,6 +141,7 @@ export const layer = (options: SqliteOptions): Layer.Layer<SqliteDatabase, Store
       return SqliteDatabase.of({
         read: (work) => attempt(() => work(db)),
         write,
+        refuse,
         version: () => attempt(version),
       })
     }),

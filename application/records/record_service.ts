@@ -4,14 +4,15 @@ import { checkBatch } from "../../domain/records/batch.ts"
 import type { ChangeFeed, Position } from "../../domain/records/change.ts"
 import type { Collection } from "../../domain/records/collection.ts"
 import type { CreateKey } from "../../domain/records/create_key.ts"
-import type {
-  ChangesUnsupported,
-  InvalidPage,
-  InvalidRecord,
-  KeyInUse,
-  KeyReused,
-  PositionGone,
-  RecordNotFound,
+import {
+  type ChangesUnsupported,
+  type InvalidPage,
+  type InvalidRecord,
+  type KeyInUse,
+  type KeyReused,
+  NotUnique,
+  type PositionGone,
+  type RecordNotFound,
 } from "../../domain/records/errors.ts"
 import { makePage, type Page } from "../../domain/records/page.ts"
 import { type Fields, fieldsOf, type RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
@@ -29,7 +30,7 @@ export interface RecordStore<F extends object> extends UpdatedStore<F> {
   /** Records in ascending id order. */
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   /** @param fields already judged by the collection */
-  readonly create: (fields: F) => Effect.Effect<Stored<F>, StoreUnavailable>
+  readonly create: (fields: F) => Effect.Effect<Stored<F>, NotUnique | StoreUnavailable>
   /**
    * Creates all or none.
    *
@@ -40,7 +41,7 @@ export interface RecordStore<F extends object> extends UpdatedStore<F> {
   readonly createAll: (
     records: ReadonlyArray<F>,
     key?: CreateKey,
-  ) => Effect.Effect<ReadonlyArray<Stored<F>>, KeyReused | KeyInUse | StoreUnavailable>
+  ) => Effect.Effect<ReadonlyArray<Stored<F>>, NotUnique | KeyReused | KeyInUse | StoreUnavailable>
   /** Exact number of records. */
   readonly count: () => Effect.Effect<number, StoreUnavailable>
   /** Follows the collection's changes until the scope ends, after a position or from now on. */
@@ -56,7 +57,7 @@ export interface Listed<F extends object> {
 }
 
 /** What a create with a key can fail with. */
-export type CreateOnceError = InvalidRecord | KeyReused | KeyInUse | StoreUnavailable
+export type CreateOnceError = InvalidRecord | NotUnique | KeyReused | KeyInUse | StoreUnavailable
 
 /**
  * The use cases of one collection: what every face of the service calls.
@@ -71,7 +72,7 @@ export interface RecordService<F extends object> extends RecordUpdates<F> {
   }) => Effect.Effect<Listed<F>, InvalidPage | StoreUnavailable>
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
-  readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | StoreUnavailable>
+  readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | NotUnique | StoreUnavailable>
   /**
    * Creates once, however often it is called with this key and this input: every call gives what the first one gave.
    *
@@ -165,6 +166,10 @@ export const makeRecordStore = <F extends object>(
   }
 }
 
+/** Of a record that was created alone, nobody asks for its place. */
+const alone = <E>(failure: E | NotUnique): E | NotUnique =>
+  failure instanceof NotUnique ? new NotUnique({ collection: failure.collection, field: failure.field }) : failure
+
 /** The use cases of one collection over its store (seed 4.1). */
 export const makeRecordService = <F extends object>(
   collection: Collection<F>,
@@ -172,7 +177,7 @@ export const makeRecordService = <F extends object>(
 ): RecordService<F> => ({
   createOnce: (input, key) =>
     Effect.flatMapEager(collection.check(input), (fields) =>
-      Effect.mapEager(store.createAll([fields], key), ([record]) => record as Stored<F>),
+      Effect.mapEager(Effect.mapError(store.createAll([fields], key), alone), ([record]) => record as Stored<F>),
     ),
   createAll: (input, key) =>
     Effect.flatMapEager(checkBatch(collection, input), (records) => store.createAll(records, key)),

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { assignedFields } from "../../domain/records/assigned_fields.ts"
 import type { Collection } from "../../domain/records/collection.ts"
-import { type InvalidRecord, RecordChanged, type RecordNotFound } from "../../domain/records/errors.ts"
+import { type InvalidRecord, type NotUnique, RecordChanged, type RecordNotFound } from "../../domain/records/errors.ts"
 import { mergePatch, readPatch } from "../../domain/records/merge_patch.ts"
 import type { Stored } from "../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
@@ -19,7 +19,7 @@ export interface UpdatedStore<F extends object> {
    * @param fields already judged by the collection
    * @fails {RecordChanged} when the record is not the same any more
    */
-  readonly replace: (before: Stored<F>, fields: F) => Changing<F>
+  readonly replace: (before: Stored<F>, fields: F) => Changing<F, NotUnique>
   /**
    * Deletes and returns the record.
    *
@@ -42,9 +42,9 @@ type Changing<F extends object, E = never> = Effect.Effect<
  */
 export interface RecordUpdates<F extends object> {
   /** @param input untrusted: the whole record without what the server assigns */
-  readonly replace: (id: number, input: unknown, meant?: Meant<F>) => Changing<F, InvalidRecord>
+  readonly replace: (id: number, input: unknown, meant?: Meant<F>) => Changing<F, InvalidRecord | NotUnique>
   /** @param patch untrusted: a JSON Merge Patch (RFC 7396); what it makes of the record is judged as a create is */
-  readonly patch: (id: number, patch: unknown, meant?: Meant<F>) => Changing<F, InvalidRecord>
+  readonly patch: (id: number, patch: unknown, meant?: Meant<F>) => Changing<F, InvalidRecord | NotUnique>
   /** Deletes and returns the record. */
   readonly remove: (id: number, meant?: Meant<F>) => Changing<F>
 }

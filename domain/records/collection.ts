@@ -26,6 +26,8 @@ export interface CollectionOptions {
   readonly roles?: { readonly [operation in Operation]?: ReadonlyArray<string> }
   /** Fields, or lists of fields, by which the store is to find and sort records without reading all of them. */
   readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
+  /** Fields of which no two records may have the same value. Records without the field, or with `null`, do not count. */
+  readonly unique?: ReadonlyArray<string>
   /** Ways to change a record: `replace` is PUT, `patch` is PATCH. None when omitted. */
   readonly updates?: ReadonlyArray<Update>
   /** True when nobody may replace, patch or delete a record without saying, by `If-Match`, which state of it he means. */
@@ -167,6 +169,7 @@ export const defineCollection = <S extends TObject>(
     name,
     roles = {},
     indexes = [],
+    unique = [],
     updates = [],
     requireMatch = false,
     timestamps = false,
@@ -197,6 +200,7 @@ export const defineCollection = <S extends TObject>(
     fields,
     roles: { ...roles, ...followers(roles) },
     indexes,
+    unique,
     updates,
     requireMatch,
     timestamps,

@@ -11,6 +11,7 @@ import { queryFieldsOf } from "./query_field.ts"
 import { DEFINITION_SCHEMA, IN_PLACE, partsOf } from "./schema_keywords.ts"
 import { withoutReferences } from "./schema_references.ts"
 import { indexNames } from "./stored_shape.ts"
+import { possiblyUnique } from "./unique_fields.ts"
 
 /** Of the lists among the allowed values only the rule is said: there is one for each type. */
 const choices = (allowed: ReadonlyArray<unknown>): string =>
@@ -134,6 +135,16 @@ const indexIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
   })
 }
 
+/** Unique fields that no store could keep apart. */
+const uniqueIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
+  const known = possiblyUnique(definition["fields"] as TObject)
+  return ((definition["unique"] ?? []) as ReadonlyArray<string>).flatMap((name, at) =>
+    known.has(name)
+      ? []
+      : [{ pointer: `/unique/${at}`, message: `names '${name}', which is no field of texts or numbers alone` }],
+  )
+}
+
 /** Defaults that a create would be refused for. */
 const defaultIssues = (schema: unknown, pointer: string): ReadonlyArray<Issue> => {
   if (!isObject(schema)) return []
@@ -170,7 +181,13 @@ export const collectionMistakes = (definition: unknown, judge: PatternJudge): Re
     const fields = withoutReferences(plain["fields"] as JsonObject, references)
     if (references.length > 0) return references
     const rules = [...optionIssues(plain), ...schemaIssues(fields, "/fields", NONE, judgeOnce)]
-    return rules.length > 0 ? rules : [...indexIssues({ ...plain, fields }), ...defaultIssues(fields, "/fields")]
+    return rules.length > 0
+      ? rules
+      : [
+          ...indexIssues({ ...plain, fields }),
+          ...uniqueIssues({ ...plain, fields }),
+          ...defaultIssues(fields, "/fields"),
+        ]
   } catch (failure) {
     if (failure instanceof RangeError) return [{ pointer: "/fields", message: "is nested too deeply" }]
     if (failure instanceof TypeError) return [{ pointer: "/fields", message: "is not JSON" }]

@@ -89,6 +89,19 @@ export class RecordChanged extends Data.TaggedError("RecordChanged")<{ readonly 
   }
 }
 
+/** Another record has this value of a unique field. */
+export class NotUnique extends Data.TaggedError("NotUnique")<{
+  readonly collection: string
+  readonly field: string
+  /** The record's place among those that were to be created together, from 0; absent when it was alone. */
+  readonly at?: number
+}> {
+  readonly code = "NOT_UNIQUE"
+  override get message(): string {
+    return `Another record in '${this.collection}' has the same value of '${this.field}'`
+  }
+}
+
 /** The key of a create was used before, for something else. */
 export class KeyReused extends Data.TaggedError("KeyReused")<{ readonly collection: string }> {
   readonly code = "KEY_REUSED"
@@ -131,6 +144,7 @@ export type RecordsError =
   | InvalidQuery
   | RecordNotFound
   | RecordChanged
+  | NotUnique
   | KeyReused
   | KeyInUse
   | PositionGone

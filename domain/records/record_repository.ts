@@ -6,6 +6,7 @@ import {
   type ChangesUnsupported,
   type KeyInUse,
   type KeyReused,
+  type NotUnique,
   type PositionGone,
   RecordChanged,
   RecordNotFound,
@@ -53,14 +54,20 @@ export class RecordRepository extends Context.Service<
     /**
      * Makes what the collection declares, and takes away what an earlier version of it declared. Whoever serves a collection
      * calls it once before anything else; to call it again changes nothing.
+     *
+     * @fails {StoreUnavailable} also when stored records break what is declared, naming collection and field
      */
     readonly prepare: (collection: StoredShape) => Effect.Effect<void, StoreUnavailable>
     /** The records of a query that the collection judged, in its order; `limit` 0 gives none. */
     readonly list: (collection: string, query: Query) => Effect.Effect<ReadonlyArray<Stored>, StoreUnavailable>
     /** @fails {RecordNotFound} when no record has this id now */
     readonly get: (collection: string, id: number) => Effect.Effect<Stored, RecordNotFound | StoreUnavailable>
-    /** Succeeds only once the record is durable by the adapter's own measure. */
-    readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, StoreUnavailable>
+    /**
+     * Succeeds only once the record is durable by the adapter's own measure.
+     *
+     * @fails {NotUnique} when another record has the same value of a field that was prepared as unique; an id may stay unused
+     */
+    readonly create: (collection: string, fields: Fields) => Effect.Effect<Stored, NotUnique | StoreUnavailable>
     /**
      * Creates all of 1..1000 records or, when it fails, none: at once, or where the store cannot do that, shortly after.
      *
@@ -72,7 +79,7 @@ export class RecordRepository extends Context.Service<
       collection: string,
       records: ReadonlyArray<Fields>,
       key?: CreateKey,
-    ) => Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable>
+    ) => Effect.Effect<Created, NotUnique | KeyReused | KeyInUse | StoreUnavailable>
     /**
      * Puts `fields` in the place of those of the record, if they still are what was read; as durable as a create.
      *
@@ -86,7 +93,7 @@ export class RecordRepository extends Context.Service<
       id: number,
       expected: Fields,
       fields: Fields,
-    ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | StoreUnavailable>
+    ) => Effect.Effect<Stored, RecordNotFound | RecordChanged | NotUnique | StoreUnavailable>
     /**
      * Removes and returns the record; of several concurrent calls one wins, the others fail with `RecordNotFound`.
      *

@@ -1,6 +1,7 @@
 import { memberPointer } from "../issue.ts"
 import { isObject, type JsonObject } from "../json_object.ts"
 import { INDEX_FIELDS_MAX, INDEXES_MAX } from "./stored_shape.ts"
+import { UNIQUE_MAX } from "./unique_fields.ts"
 
 /** Most members of one list or object inside a schema. The validator's code nests once per member: 8,000 overflow its stack. */
 const MEMBERS_MAX = 1_000
@@ -142,6 +143,7 @@ export const DEFINITION_SCHEMA = {
       },
       additionalProperties: false,
     },
+    unique: { type: "array", items: { type: "string" }, uniqueItems: true, maxItems: UNIQUE_MAX },
     updates: { type: "array", items: { enum: ["replace", "patch"] }, uniqueItems: true },
     requireMatch: flag,
     timestamps: flag,

@@ -37,7 +37,7 @@ describe("a SQLite file", () => {
         Effect.gen(function* () {
           const file = "shared.sqlite"
           const [reader, writer] = [yield* repositoryOver(file), yield* repositoryOver(file)]
-          yield* reader.prepare({ name: "charts", indexes: [], changes: true })
+          yield* reader.prepare({ name: "charts", indexes: [], unique: [], changes: true })
           const { changes } = yield* reader.changes("charts", undefined)
           const { id } = yield* writer.create("charts", { name: "a" })
           yield* writer.create("others", { name: "of a collection without a log" })
@@ -63,7 +63,7 @@ describe("a SQLite file", () => {
           const file = "bare.sqlite"
           const repository = yield* repositoryOver(file)
           for (const changes of [true, false]) {
-            yield* repository.prepare({ name: "charts", indexes: [], changes })
+            yield* repository.prepare({ name: "charts", indexes: [], unique: [], changes })
             yield* repository.create("charts", { name: "a" })
           }
           using db = new DatabaseSync(join(folder, file))
@@ -82,7 +82,7 @@ realSuite(MONGODB, "a server without change streams", (server) => {
     Effect.runPromise(
       Effect.gen(function* () {
         const repository = yield* RecordRepository
-        yield* repository.prepare({ name: "charts", indexes: [], changes: true })
+        yield* repository.prepare({ name: "charts", indexes: [], unique: [], changes: true })
         const refused = yield* Effect.flip(Effect.scoped(repository.changes("charts", undefined)))
         expect(refused._tag).toBe("ChangesUnsupported")
       }).pipe(

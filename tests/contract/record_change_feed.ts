@@ -21,7 +21,7 @@ type Repository = RecordRepository["Service"]
 let collections = 0
 
 const prepared = (repository: Repository, name: string, changes = true) =>
-  repository.prepare({ name, indexes: [], changes })
+  repository.prepare({ name, indexes: [], unique: [], changes })
 
 /** The next changes after a position, which must be there, or be made by another fiber. */
 const taken = (repository: Repository, collection: string, after: string | undefined, count: number) =>

@@ -11,11 +11,13 @@ import { storeOf } from "../../bootstrap/store.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { MONGODB, realSuite } from "../support/real_servers.ts"
 import { type RepositoryUnderTest, recordRepositoryContract } from "./record_repository.ts"
+import { uniqueFieldsContract } from "./record_repository_unique.ts"
 import { recordUpdatesContract } from "./record_repository_updates.ts"
 
-const contract = (under: RepositoryUnderTest): void => {
+const contract = (under: RepositoryUnderTest, nullableUnique = true): void => {
   recordRepositoryContract(under)
   recordUpdatesContract(under)
+  uniqueFieldsContract(under, nullableUnique)
 }
 
 contract({ name: "memory", layer: memory.layer, keeps: false })
@@ -35,9 +37,13 @@ contract({
 })
 
 realSuite(MONGODB, "over a MongoDB server", (server) => {
-  contract({
-    name: "mongo",
-    layer: Layer.provide(mongo.layer({ singleWriter: !server.atomicUpdates }), ownDatabase(server, "contract")),
-    keeps: true,
-  })
+  contract(
+    {
+      name: "mongo",
+      layer: Layer.provide(mongo.layer({ singleWriter: !server.atomicUpdates }), ownDatabase(server, "contract")),
+      keeps: true,
+    },
+    // The server without atomic updates is FerretDB, which has no partial indexes either.
+    server.atomicUpdates,
+  )
 })

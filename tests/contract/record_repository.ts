@@ -204,7 +204,7 @@ export const recordRepositoryContract = ({ name, layer, keeps }: RepositoryUnder
         ] as const
         const created = yield* repository.create(collection, { at: 1, "größe-空白": "x", sold: true })
         for (const indexes of [[{ fields }], [{ fields }], [], fields.map((field) => ({ fields: [field] })), []]) {
-          yield* repository.prepare({ name: collection, indexes, changes: false })
+          yield* repository.prepare({ name: collection, indexes, unique: [], changes: false })
           expect(yield* repository.get(collection, created.id)).toEqual(created)
           yield* repository.create(collection, { at: "1", "größe-空白": [1], sold: null })
         }

@@ -37,6 +37,7 @@ describe("indexes in SQLite", () => {
         yield* repository.prepare({
           name: "charts2",
           indexes: [{ fields: [{ name: "x", kind: "text" }] }],
+          unique: [],
           changes: false,
         })
         const others = yield* names()

@@ -8,7 +8,7 @@ import { defineCollection } from "../../domain/records/collection.ts"
 import { products as plainProducts } from "../../domain/records/products.ts"
 import { sharedService } from "../support/test_service.ts"
 
-const products = defineCollection({ ...plainProducts, changes: true })
+const products = defineCollection({ ...plainProducts, updates: ["replace", "patch"], changes: true })
 const service = await sharedService({ collections: [products] })
 const url = `${service.url}/api/products`
 const client = createClient<typeof products, "price">({ url, token: service.token("user") })
@@ -34,6 +34,31 @@ describe("the client", () => {
     expect(page).toEqual({ records: [expect.anything()], more: true, total: expect.any(Number) })
     expect(await client.remove(record.id)).toEqual(record)
     expect(await refusal(client.get(record.id))).toMatchObject({ status: 404, code: "RECORD_NOT_FOUND" })
+  })
+
+  test("creates several records, all or none, and once for a key", async () => {
+    const records = await client.createAll([{ name: "a" }, { name: "b", price: 2 }], { idempotencyKey: "twice" })
+    expect(records.map(({ name, price }) => [name, price])).toEqual([
+      ["a", 0],
+      ["b", 2],
+    ])
+    expect(await client.createAll([{ name: "a" }, { name: "b", price: 2 }], { idempotencyKey: "twice" })).toEqual(
+      records,
+    )
+    const { total } = await client.list({ limit: 1, count: true })
+    const wrong = await refusal(client.createAll([{ name: "c" }, { name: "" }]))
+    expect(wrong).toMatchObject({ status: 422, errors: [{ pointer: "/1/name" }] })
+    expect((await client.list({ limit: 1, count: true })).total).toBe(total)
+  })
+
+  test("replaces and patches a record that nobody else has changed", async () => {
+    const { id } = await client.create({ name: "a".repeat(900), price: 1 })
+    const { record, tag } = await client.getTagged(id)
+    expect(await client.patch(id, { price: 5 }, { ifMatch: tag ?? "" })).toEqual({ ...record, price: 5 })
+    expect(await refusal(client.replace(id, { name: "lost" }, { ifMatch: tag ?? "" }))).toMatchObject({ status: 412 })
+    expect(await client.patch(id, { price: null })).toEqual({ ...record, price: 0 })
+    expect(await client.replace(id, { name: "b", price: 3 })).toEqual({ id, name: "b", price: 3 })
+    expect(await refusal(client.remove(id, { ifMatch: tag ?? "" }))).toMatchObject({ status: 412 })
   })
 
   test("tells what is wrong with a record, and with a token", async () => {

@@ -43,9 +43,9 @@ interface Example {
   readonly prints: string
 }
 
-const MEDIA = "POST /v25.0/17841400008460056/media?"
+const ACCOUNT = "POST /v25.0/17841400008460056"
 const item = (name: string) =>
-  `${MEDIA}image_url=https%3A%2F%2Fcdn.example.com%2F${name}.jpg&is_carousel_item=true&access_token=<redacted>\n`
+  `${ACCOUNT}/media?image_url=https%3A%2F%2Fcdn.example.com%2F${name}.jpg&is_carousel_item=true&access_token=<redacted>\n`
 
 const EXAMPLES: Readonly<Record<string, Example>> = {
   records: {
@@ -66,8 +66,9 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   media: {
     file: () => "carousel.ts",
-    prints: `${["genoa", "lisbon", "bergen"].map(item).join("")}${MEDIA}media_type=CAROUSEL&caption=Three%20harbours\
-&children=ITEM0%2CITEM1%2CITEM2&access_token=<redacted>\n{"containers":4,"warnings":0}\n`,
+    prints: `${["genoa", "lisbon", "bergen"].map(item).join("")}${ACCOUNT}/media?media_type=CAROUSEL&caption=Three%20harbours\
+&children=ITEM0%2CITEM1%2CITEM2&access_token=<redacted>
+${ACCOUNT}/media_publish?creation_id=CONTAINER&access_token=<redacted>\n{"containers":4,"warnings":0}\n`,
   },
   stack: {
     file: () => "check.ts",

@@ -7,9 +7,9 @@ import { MongoConnection } from "../mongo_connection.ts"
 import { makeMongoChanges } from "./mongo_change_feed.ts"
 import { makeCreateAll } from "./mongo_create_all.ts"
 import { makeCreate, type RecordDocument, recordsOf, toStored } from "./mongo_creates.ts"
-import { prepareIndexes } from "./mongo_indexes.ts"
 import { filterOf, listOf } from "./mongo_query.ts"
 import { countsAtomically, makeIds, tryWrite } from "./mongo_sequence.ts"
+import { makeUniqueFields } from "./mongo_unique.ts"
 import { makeUpdates } from "./mongo_updates.ts"
 
 /** What is known of the server and of who writes to it. */
@@ -58,12 +58,17 @@ export const layer = ({ singleWriter = false }: MongoRecordOptions = {}) =>
       const { run, refuse } = connection
       if (!singleWriter && !(yield* run(countsAtomically))) return yield* refuse(NOT_ATOMIC)
       const ids = makeIds()
-      const create = makeCreate(connection, ids)
-      const { createAll, settled } = yield* makeCreateAll(connection, ids, singleWriter)
-      const updates = makeUpdates(connection, singleWriter)
+      const { prepare, taken } = makeUniqueFields()
+      const create = makeCreate(connection, ids, taken)
+      const { createAll, settled } = yield* makeCreateAll(connection, ids, taken, singleWriter)
+      const updates = makeUpdates(connection, taken, singleWriter)
 
       return RecordRepository.of({
-        prepare: (shape) => run((db) => prepareIndexes(db, shape)),
+        prepare: (shape) =>
+          Effect.flatMap(
+            run((db) => prepare(db, shape)),
+            (reason) => (reason === undefined ? Effect.void : refuse(reason)),
+          ),
         list: (collection, query) => run((db) => list(db, collection, query)),
         get: (collection, id) =>
           Effect.flatMap(

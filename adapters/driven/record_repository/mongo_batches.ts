@@ -6,7 +6,7 @@
 import type { Collection, Db } from "mongodb"
 import { KEY_LIFE_MS, KEYS_MAX } from "../../../domain/records/create_key.ts"
 import type { Fields } from "../../../domain/records/record_repository.ts"
-import { isBulkWriteError, isUnsendable, type RecordDocument, recordsOf } from "./mongo_creates.ts"
+import { type FindTaken, isBulkWriteError, isUnsendable, type RecordDocument, recordsOf } from "./mongo_creates.ts"
 import { isDuplicateKey } from "./mongo_sequence.ts"
 
 /** No record collection can have these names: theirs hold no dot. */
@@ -44,7 +44,12 @@ export interface BatchDocument {
 }
 
 /** How the work on a batch ended: its records are there, or none of them is. */
-export type Ended = "stored" | "id taken" | { readonly refusal: Error }
+export type Ended =
+  | "stored"
+  | "id taken"
+  | { readonly refusal: Error }
+  /** The unique field of which another record has the value, and the record's place in the batch. */
+  | { readonly field: string; readonly at: number }
 
 /** The batches that are under way, or were left. */
 export const batchesOf = (db: Db): Collection<BatchDocument> => db.collection(BATCHES)
@@ -98,16 +103,26 @@ const insert = async (db: Db, collection: string, documents: ReadonlyArray<Recor
  *
  * @throws what leaves open which of the records are stored
  */
-export const storeBatch = async (db: Db, batch: BatchDocument, signal: AbortSignal): Promise<Ended> => {
+export const storeBatch = async (
+  db: Db,
+  batch: BatchDocument,
+  taken: FindTaken,
+  signal: AbortSignal,
+): Promise<Ended> => {
   // Nobody waits for this any more, and the work is somebody else's.
   signal.throwIfAborted()
-  const refused = await insert(db, batch.collection, documentsOf(batch))
+  const documents = documentsOf(batch)
+  const refused = await insert(db, batch.collection, documents)
   if (refused === undefined) {
     await close(db, batch)
     return "stored"
   }
-  await undo(db, batch, batch.first + refused.at - 1)
-  return isDuplicateKey(refused.refusal) ? "id taken" : { refusal: refused.refusal }
+  const { at, refusal } = refused
+  // While the batch's own records are there: the other one may be among them.
+  const field = await taken(db, batch.collection, 0, documents[at]?.fields ?? {}, refusal)
+  await undo(db, batch, batch.first + at - 1)
+  if (field !== undefined) return { field, at }
+  return isDuplicateKey(refusal) ? "id taken" : { refusal }
 }
 
 /**
@@ -130,8 +145,11 @@ export const completeBatch = async (db: Db, id: string): Promise<Ended> => {
     await close(db, batch)
     return "stored"
   }
-  // What was sent before is still arriving: it must have ended before anybody can tell what is missing.
-  if (isDuplicateKey(refused.refusal)) throw refused.refusal
+  // What was sent before is still arriving: it must have ended before anybody can tell what is missing. When the record is not
+  // there, it is not its id that is taken but the value of a unique field, by a record that came meanwhile.
+  const refusedId = missing[refused.at]?._id ?? 0
+  if (isDuplicateKey(refused.refusal) && (await recordsOf(db, collection).findOne({ _id: refusedId })) !== null)
+    throw refused.refusal
   await undo(db, batch, last)
   return { refusal: refused.refusal }
 }

@@ -2,7 +2,7 @@
 import { Deferred, Effect, Schedule } from "effect"
 import type { Db } from "mongodb"
 import { type Created, type CreateKey, KEY_LIFE_MS } from "../../../domain/records/create_key.ts"
-import { KeyInUse, KeyReused } from "../../../domain/records/errors.ts"
+import { KeyInUse, KeyReused, NotUnique } from "../../../domain/records/errors.ts"
 import type { Fields } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import type { MongoConnection } from "../mongo_connection.ts"
@@ -18,7 +18,7 @@ import {
   storeBatch,
   takeOver,
 } from "./mongo_batches.ts"
-import { IdTaken, NEXT_TRY } from "./mongo_creates.ts"
+import { type FindTaken, IdTaken, NEXT_TRY } from "./mongo_creates.ts"
 import { type Ids, isDuplicateKey } from "./mongo_sequence.ts"
 
 /** How often batches are looked for that another process left open when it ended. */
@@ -67,12 +67,14 @@ const begin = async (db: Db, batch: BatchDocument): Promise<boolean> => {
  * that same moment, and the deleted one was the last that it had inserted.
  *
  * @param ids the sequences of this process
+ * @param taken finds the unique field for which the server refused a record
  * @param singleWriter true when no other process writes to the database
  * @returns also `settled`, which waits until a record belongs to no batch that this process is inserting
  */
 export const makeCreateAll = Effect.fnUntraced(function* (
   { run, withinDeadline }: MongoConnection["Service"],
   ids: Ids,
+  taken: FindTaken,
   singleWriter: boolean,
 ) {
   const begun = new Map<string, Begun>()
@@ -154,7 +156,7 @@ export const makeCreateAll = Effect.fnUntraced(function* (
     begun.set(id, { batch, ended: Deferred.makeUnsafe() })
     const work = Effect.gen(function* () {
       if (!(yield* run((db) => begin(db, batch)))) return "exists"
-      return yield* run((db, signal) => storeBatch(db, batch, signal))
+      return yield* run((db, signal) => storeBatch(db, batch, taken, signal))
     })
     const ended = yield* Effect.onError(work, () => completeLater(id))
     end(id)
@@ -163,6 +165,7 @@ export const makeCreateAll = Effect.fnUntraced(function* (
       return yield* new IdTaken({ refusal: new Error(`An id of '${collection}' was taken`) })
     }
     if (ended === "exists") return yield* new KeyInUse({ collection })
+    if (ended !== "stored" && "field" in ended) return yield* new NotUnique({ collection, ...ended })
     if (ended !== "stored") return yield* run(() => Promise.reject(ended.refusal))
     const created: Created = { firstId: first }
     return created
@@ -172,7 +175,7 @@ export const makeCreateAll = Effect.fnUntraced(function* (
     collection: string,
     records: ReadonlyArray<Fields>,
     key?: CreateKey,
-  ): Effect.Effect<Created, KeyReused | KeyInUse | StoreUnavailable> => {
+  ): Effect.Effect<Created, NotUnique | KeyReused | KeyInUse | StoreUnavailable> => {
     const id = JSON.stringify(key === undefined ? [collection, crypto.randomUUID()] : [collection, key.caller, key.key])
     const create = Effect.retry(attempt(id, collection, records, key), {
       while: (failure) => failure._tag === "IdTaken",

@@ -1,6 +1,7 @@
 // Creates that wait together share one step of their sequence and one ordered insert, as those of SQLite share a commit.
 import { Data, Duration, Effect, Random, Schedule } from "effect"
 import type { Collection, Db, MongoBulkWriteError } from "mongodb"
+import { NotUnique } from "../../../domain/records/errors.ts"
 import type { Fields, Stored } from "../../../domain/records/record_repository.ts"
 import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { endOfTurn } from "../end_of_turn.ts"
@@ -19,10 +20,19 @@ export const toStored = (document: RecordDocument): Stored => ({ id: document._i
 /** The collection's documents; they have the name of the record collection. */
 export const recordsOf = (db: Db, collection: string): Collection<RecordDocument> => db.collection(collection)
 
+/** Finds the unique field of which another record has the value; mongo_unique.ts does. */
+export type FindTaken = (
+  db: Db,
+  collection: string,
+  id: number,
+  fields: Fields,
+  refusal: unknown,
+) => Promise<string | undefined>
+
 /** One create, from its call until it is told how it ended. */
 interface Waiting {
   readonly fields: Fields
-  readonly end: (outcome: Effect.Effect<RecordDocument, StoreUnavailable>) => void
+  readonly end: (outcome: Effect.Effect<RecordDocument, NotUnique | StoreUnavailable>) => void
   /** True once its caller has stopped waiting: it is then not begun. */
   left: boolean
 }
@@ -97,10 +107,15 @@ const insertTogether = async (
  * Their ids are in the order of their calls. No two steps of one process overlap.
  *
  * @param ids the sequences of this process
+ * @param taken finds the unique field for which the server refused a record
  * @returns the function that creates one record; it fails within the deadline of the connection, waiting included, and a
  * create that has not begun by then is not begun
  */
-export const makeCreate = ({ run, withinDeadline }: MongoConnection["Service"], { sequences, inTurn }: Ids) => {
+export const makeCreate = (
+  { run, withinDeadline }: MongoConnection["Service"],
+  { sequences, inTurn }: Ids,
+  taken: FindTaken,
+) => {
   const queues = new Map<string, Array<Waiting>>()
   const failed = (failure: Error) => run(() => Promise.reject(failure))
 
@@ -119,11 +134,12 @@ export const makeCreate = ({ run, withinDeadline }: MongoConnection["Service"], 
         for (const [at, document] of documents.entries()) open[at]?.end(Effect.succeed(document))
         open = open.slice(documents.length)
         if (refusal === undefined) continue
-        if (isDuplicateKey(refusal)) {
+        const field = yield* run((db) => taken(db, collection, 0, open[0]?.fields ?? {}, refusal))
+        if (field === undefined && isDuplicateKey(refusal)) {
           sequences.taken(collection)
           return yield* new IdTaken({ refusal })
         }
-        open[0]?.end(failed(refusal))
+        open[0]?.end(field === undefined ? failed(refusal) : Effect.fail(new NotUnique({ collection, field })))
         open = open.slice(1)
       }
     })
@@ -146,9 +162,9 @@ export const makeCreate = ({ run, withinDeadline }: MongoConnection["Service"], 
       queues.delete(collection)
     })
 
-  return (collection: string, fields: Fields): Effect.Effect<RecordDocument, StoreUnavailable> =>
+  return (collection: string, fields: Fields): Effect.Effect<RecordDocument, NotUnique | StoreUnavailable> =>
     withinDeadline(
-      Effect.callback((resume) => {
+      Effect.callback<RecordDocument, NotUnique | StoreUnavailable>((resume) => {
         const waiting: Waiting = { fields, end: resume, left: false }
         const queue = queues.get(collection)
         if (queue !== undefined) queue.push(waiting)

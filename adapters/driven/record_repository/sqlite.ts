@@ -1,15 +1,17 @@
 import type { DatabaseSync } from "node:sqlite"
 import { Effect, Layer, Result } from "effect"
 import type { Created, CreateKey } from "../../../domain/records/create_key.ts"
-import { KeyReused, RecordNotFound } from "../../../domain/records/errors.ts"
+import { KeyReused, NotUnique, RecordNotFound } from "../../../domain/records/errors.ts"
 import type { Page } from "../../../domain/records/page.ts"
 import { type Condition, isPlainPage, type Query } from "../../../domain/records/query.ts"
 import { expectRecord, type Fields, RecordRepository, type Stored } from "../../../domain/records/record_repository.ts"
+import { notUniqueYet } from "../../../domain/records/unique_fields.ts"
 import { SqliteDatabase } from "../sqlite_database.ts"
 import { CHANGE_TABLES, makeSqliteChanges, prepareChanges } from "./sqlite_change_log.ts"
 import { prepareIndexes } from "./sqlite_indexes.ts"
 import { KEY_TABLES, sqliteKeys } from "./sqlite_keys.ts"
 import { countSql, listSql } from "./sqlite_query.ts"
+import { makeUniqueFields } from "./sqlite_unique.ts"
 
 /**
  * Ids that share one row of `record_blocks`. A list passes over one row for each block before its page, and over at most
@@ -84,6 +86,7 @@ export const layer = Layer.effect(
       count: db.prepare("SELECT records FROM collections WHERE name = ?"),
     }))
     const keys = yield* database.read(sqliteKeys)
+    const unique = makeUniqueFields()
 
     const get = (collection: string, id: number): Stored | undefined => {
       const body = sql.get.get(collection, id)?.["body"] as string | undefined
@@ -122,12 +125,20 @@ export const layer = Layer.effect(
     }
 
     /** One transaction holds the records and the key, so that a crash leaves both or neither. */
-    const createAll = (collection: string, bodies: ReadonlyArray<string>, key?: CreateKey): Created | "reused" => {
+    const createAll = (
+      collection: string,
+      records: ReadonlyArray<Fields>,
+      bodies: ReadonlyArray<string>,
+      key?: CreateKey,
+    ): Result.Result<Created, KeyReused | NotUnique> => {
       const known = key === undefined ? undefined : keys.find(collection, key)
-      if (known !== undefined) return known
+      if (known !== undefined)
+        return known === "reused" ? Result.fail(new KeyReused({ collection })) : Result.succeed(known)
+      const taken = unique.taken(collection, 0, records)
+      if (taken !== undefined) return Result.fail(new NotUnique({ collection, ...taken }))
       const [firstId = 0] = bodies.map((body) => create(collection, body).id)
       if (key !== undefined) keys.remember(collection, key, firstId)
-      return { firstId }
+      return Result.succeed({ firstId })
     }
 
     const remove = (collection: string, id: number): void => {
@@ -136,9 +147,14 @@ export const layer = Layer.effect(
     }
 
     /** Reads the record and changes it, if it is what is expected: nobody else writes to the file between the two. */
-    const change = (collection: string, id: number, expected: Fields | undefined, work: (record: Stored) => Stored) =>
+    const change = <E = never>(
+      collection: string,
+      id: number,
+      expected: Fields | undefined,
+      work: (record: Stored) => Result.Result<Stored, E>,
+    ) =>
       Effect.flatMap(
-        database.write(() => Result.map(expectRecord(collection, get(collection, id), expected), work)),
+        database.write(() => Result.flatMap(expectRecord(collection, get(collection, id), expected), work)),
         Effect.fromResult,
       )
 
@@ -150,10 +166,16 @@ export const layer = Layer.effect(
 
     return RecordRepository.of({
       prepare: (shape) =>
-        database.write((db) => {
-          prepareIndexes(db, shape)
-          prepareChanges(db, shape)
-        }),
+        Effect.flatMap(
+          database.write((db) => {
+            const broken = unique.prepare(db, shape)
+            if (broken !== undefined) return notUniqueYet(shape.name, broken.name)
+            prepareIndexes(db, shape)
+            prepareChanges(db, shape)
+            return undefined
+          }),
+          (reason) => (reason === undefined ? Effect.void : database.refuse(reason)),
+        ),
       list: (collection, wanted) =>
         database.read((db) => (isPlainPage(wanted) ? list(collection, wanted) : query(db, collection, wanted))),
       get: (collection, id) =>
@@ -163,26 +185,36 @@ export const layer = Layer.effect(
         ),
       create: (collection, fields) => {
         const body = JSON.stringify(fields)
-        return database.write(() => create(collection, body))
+        return Effect.flatMap(
+          database.write(() => {
+            const taken = unique.taken(collection, 0, [fields])
+            return taken === undefined
+              ? Result.succeed(create(collection, body))
+              : Result.fail(new NotUnique({ collection, field: taken.field }))
+          }),
+          Effect.fromResult,
+        )
       },
       createAll: (collection, records, key) => {
         const bodies = records.map((fields) => JSON.stringify(fields))
         return Effect.flatMap(
-          database.write(() => createAll(collection, bodies, key)),
-          (created) => (created === "reused" ? Effect.fail(new KeyReused({ collection })) : Effect.succeed(created)),
+          database.write(() => createAll(collection, records, bodies, key)),
+          Effect.fromResult,
         )
       },
       replace: (collection, id, expected, fields) => {
         const body = JSON.stringify(fields)
         return change(collection, id, expected, () => {
+          const taken = unique.taken(collection, id, [fields])
+          if (taken !== undefined) return Result.fail(new NotUnique({ collection, field: taken.field }))
           sql.replace.run(body, collection, id)
-          return decodeRecord(id, body)
+          return Result.succeed(decodeRecord(id, body))
         })
       },
       remove: (collection, id, expected) =>
         change(collection, id, expected, (record) => {
           remove(collection, id)
-          return record
+          return Result.succeed(record)
         }),
       count: (collection, where = []) => database.read((db) => count(db, collection, where)),
       changes: yield* database.read((db) => makeSqliteChanges(database, db)),

@@ -32,18 +32,30 @@ const nameOf = (collection: string, { fields }: Index): string =>
 
 const quoted = (name: string): string => `"${name}"`
 
+/** No other index has this name: those of fields begin with a field, whose name holds no blank. */
+const uniqueNameOf = (collection: string, { name, kind }: QueryField): string =>
+  `${prefixOf(collection)}unique ${name} ${kind}`
+
 /** Makes the indexes that the collection declares, and drops those that it no longer does. Runs inside a transaction. */
-export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes }: StoredShape): void => {
-  const wanted = new Map(indexes.map((index) => [nameOf(collection, index), index]))
+export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes, unique }: StoredShape): void => {
+  const where = `WHERE collection = ${literal(collection)}`
+  // The collection comes first, or SQLite would rather read all of it by its primary key.
+  const wanted = new Map([
+    ...indexes.map((index): [name: string, sql: string] => {
+      const fields = index.fields.map(fieldSql).join(", ")
+      const name = nameOf(collection, index)
+      return [name, `CREATE INDEX IF NOT EXISTS ${quoted(name)} ON records (collection, ${fields}, id) ${where}`]
+    }),
+    ...unique.map((field): [name: string, sql: string] => {
+      const name = uniqueNameOf(collection, field)
+      const on = `records (collection, ${fieldSql(field)})`
+      return [name, `CREATE UNIQUE INDEX IF NOT EXISTS ${quoted(name)} ON ${on} ${where}`]
+    }),
+  ])
   const prefix = prefixOf(collection)
   const there = db
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND substr(name, 1, ?) = ?")
     .all(prefix.length, prefix)
   for (const { name } of there) if (!wanted.has(String(name))) db.exec(`DROP INDEX ${quoted(String(name))}`)
-  // The collection comes first, or SQLite would rather read all of it by its primary key.
-  for (const [name, { fields }] of wanted)
-    db.exec(
-      `CREATE INDEX IF NOT EXISTS ${quoted(name)} ON records (collection, ${fields.map(fieldSql).join(", ")}, id)
-       WHERE collection = ${literal(collection)}`,
-    )
+  for (const sql of wanted.values()) db.exec(sql)
 }

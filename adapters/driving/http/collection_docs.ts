@@ -22,7 +22,14 @@ import {
   STORE_AWAY,
   schemaRef,
 } from "./problem_docs.ts"
-import { changeCondition, changeDocs, ETAG_HEADER, IF_NONE_MATCH, NOT_MODIFIED } from "./record_write_docs.ts"
+import {
+  changeCondition,
+  changeDocs,
+  ETAG_HEADER,
+  IF_NONE_MATCH,
+  NOT_MODIFIED,
+  patchSchema,
+} from "./record_write_docs.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
 const EXAMPLE_ID = 7
@@ -43,7 +50,7 @@ const withRequired = (schema: TSchema, requires: (member: TSchema, listed: boole
   } as TSchema
 }
 
-const submitted = (fields: TObject): TSchema =>
+const submittedOf = (fields: TObject): TSchema =>
   withRequired(fields, (member, listed) => listed && !("default" in member))
 
 const TIME_SCHEMA = { type: "string", format: "date-time" } as const
@@ -82,14 +89,18 @@ const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
   return { sent, record: { id: EXAMPLE_ID, ...record } }
 }
 
-/** Name of the component for what a client submits. Names of collections have no capital letters. */
-const submittedName = (collection: string): string => `New_${collection}`
+/** Names of a collection's components. The name of a collection has no dot, so that they are nobody else's. */
+const namesOf = (name: string) => ({ record: name, submitted: `${name}.new`, patch: `${name}.patch` })
 
-/** The components of a collection: its stored record, under the collection's name, and what a client submits of it. */
-export const collectionSchemas = (collection: Collection<object>): Schemas => ({
-  [collection.name]: stored(collection),
-  [submittedName(collection.name)]: submitted(collection.fields),
-})
+/** The components of a collection: its stored record under the collection's name, what is submitted, and a merge patch. */
+export const collectionSchemas = (collection: Collection<object>): Schemas => {
+  const names = namesOf(collection.name)
+  return {
+    [names.record]: stored(collection),
+    [names.submitted]: submittedOf(collection.fields),
+    ...(collection.updates?.includes("patch") === true ? { [names.patch]: patchSchema(collection.fields) } : {}),
+  }
+}
 
 /**
  * OpenAPI operations of a collection, from the same schema that judges its records.
@@ -99,8 +110,8 @@ export const collectionSchemas = (collection: Collection<object>): Schemas => ({
 export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
   const { name, roles } = collection
   const example = exampleOf(collection)
-  const record = schemaRef(name)
-  const submission = schemaRef(submittedName(name))
+  const names = namesOf(name)
+  const [record, submitted, patch] = [schemaRef(names.record), schemaRef(names.submitted), schemaRef(names.patch)]
   const invalidRecord = new InvalidRecord({
     collection: name,
     issues: [{ pointer: "/id", message: "is assigned by the server" }],
@@ -174,7 +185,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     create: operation(
       "create",
       "Create a record, or several, all or nothing",
-      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submission), example?.sent) },
+      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted), example?.sent) },
       {
         201: okDoc(
           "The record with its id, or the records in the order of the body",
@@ -203,7 +214,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound, ...deletion.refusals],
     ),
-    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted: submission, example }),
+    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted, patch, example }),
     changes: operation(
       "changes",
       `Follow the changes of ${name}`,

@@ -73,6 +73,19 @@ export const describe = (error: ServiceError): Problem => {
         title: "Precondition failed",
         detail: "The record is not, or no longer, in the state that the request means: read it again",
       }
+    case "NotUnique":
+      return {
+        status: 409,
+        code: error.code,
+        title: "Not unique",
+        detail: "Another record has the value of the field that 'errors' names",
+        errors: [
+          {
+            pointer: `${error.at === undefined ? "" : `/${error.at}`}/${error.field}`,
+            message: "must be unique, and is not",
+          },
+        ],
+      }
     case "KeyReused":
       return {
         status: 422,

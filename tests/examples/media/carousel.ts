@@ -8,14 +8,18 @@ const media = createMedia({
   accessToken: "not-shown",
 })
 
-const { requests, warnings, containers } = await media.plan({
-  kind: "carousel",
-  caption: "Three harbours",
-  items: ["genoa", "lisbon", "bergen"].map((name) => ({
-    kind: "image",
-    imageUrl: `https://cdn.example.com/${name}.jpg`,
-  })),
-})
+const { requests, warnings, containers } = await media.plan(
+  {
+    kind: "carousel",
+    caption: "Three harbours",
+    items: ["genoa", "lisbon", "bergen"].map((name) => ({
+      kind: "image",
+      imageUrl: `https://cdn.example.com/${name}.jpg`,
+    })),
+  },
+  // With the call that would publish it.
+  { publish: true },
+)
 for (const { method, target } of requests) console.log(method, target)
 console.log(JSON.stringify({ containers, warnings: warnings.length }))
 
