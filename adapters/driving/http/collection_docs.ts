@@ -22,7 +22,14 @@ import {
   STORE_AWAY,
   schemaRef,
 } from "./problem_docs.ts"
-import { changeCondition, changeDocs, ETAG_HEADER, IF_NONE_MATCH, NOT_MODIFIED } from "./record_write_docs.ts"
+import {
+  changeCondition,
+  changeDocs,
+  ETAG_HEADER,
+  IF_NONE_MATCH,
+  NOT_MODIFIED,
+  uniqueRefusals,
+} from "./record_write_docs.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
 const EXAMPLE_ID = 7
@@ -181,14 +188,14 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
           },
         ),
       },
-      [...BODY_REFUSALS, invalidRecord, ...keyRefusals(name)],
+      [...BODY_REFUSALS, invalidRecord, ...keyRefusals(name), ...uniqueRefusals(collection)],
     ),
     import: operation(
       "create",
       "Create records from lines of JSON, all or nothing",
       { parameters: [KEY_PARAMETER], ...linesBody(example?.sent) },
       { 201: okDoc("How many records, and their ids", IMPORTED_SCHEMA, IMPORTED_EXAMPLE) },
-      [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name)],
+      [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name), ...uniqueRefusals(collection)],
       "import",
     ),
     delete: operation(
