@@ -16,7 +16,7 @@ import {
   type RecordNotFound,
 } from "../../domain/records/errors.ts"
 import { makeQuery, makeWhere, type WantedList } from "../../domain/records/list_query.ts"
-import type { Page } from "../../domain/records/page.ts"
+import { PAGE_LIMIT_MAX, type Page } from "../../domain/records/page.ts"
 import { type Condition, ID_ORDER, type Place, placeOf, type Query } from "../../domain/records/query.ts"
 import { queryFieldsOf } from "../../domain/records/query_field.ts"
 import { type Fields, fieldsOf, type RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
@@ -76,6 +76,13 @@ export interface RecordService<F extends object> extends RecordUpdates<F> {
    * @fails {InvalidQuery} naming the field or parameter that the list cannot be filtered, sorted or continued by
    */
   readonly list: (wanted: WantedList) => Effect.Effect<Listed<F>, InvalidPage | InvalidQuery | StoreUnavailable>
+  /**
+   * The first {@link PAGE_LIMIT_MAX} records with an id above `after`, in ascending order. Whoever reads all of a collection this
+   * way sees each record once that is there all the time, whatever is created and deleted meanwhile.
+   *
+   * @param after an id, or 0 for the beginning
+   */
+  readonly above: (after: number) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | NotUnique | StoreUnavailable>
@@ -190,6 +197,7 @@ export const makeRecordService = <F extends object>(
           return { records, page, ...(last === undefined ? {} : { next: placeOf(last, page.order ?? ID_ORDER) }) }
         }),
       ),
+    above: (after) => store.list({ start: 0, limit: PAGE_LIMIT_MAX, after: [after] }),
     count: ({ where = [] } = {}) => Effect.flatMapEager(makeWhere(where, known), store.count),
     get: store.get,
     create: (input) => Effect.flatMapEager(collection.check(input), store.create),

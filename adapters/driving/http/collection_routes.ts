@@ -17,6 +17,7 @@ import { methodNotAllowed } from "./http_refusal.ts"
 import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { readId, recordAnswer, render } from "./record_answer.ts"
 import { isKnown } from "./record_condition.ts"
+import { type ExportHandler, makeExportHandler } from "./record_export.ts"
 import { chosen, makeListHandler } from "./record_list.ts"
 import { queryRules } from "./record_query.ts"
 import { type ItemHandler, makeWriteHandlers, type WriteHandlers } from "./record_writes.ts"
@@ -31,6 +32,7 @@ export interface CollectionHandler extends WriteHandlers {
   readonly get: ItemHandler
   readonly create: Handler
   readonly import: Handler
+  readonly export: ExportHandler
   /** Of a collection that was defined with `changes`. */
   readonly changes: ChangesHandler
 }
@@ -47,6 +49,7 @@ const makeHandler = <F extends object>(
   const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
   return {
     ...makeCreateHandlers(service, responder, guard),
+    export: makeExportHandler(service, responder),
     list: makeListHandler(collection, service, responder),
     get: async ({ request, set, route, params }) =>
       respond(
@@ -96,6 +99,8 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     .post("/import", handler.import, hooks("create", "import"))
     .get("/import", refuse("POST"), HIDDEN)
     .all("/import", refuse("POST"), HIDDEN)
+    .get("/export", handler.export, hooks("list", "export"))
+    .all("/export", refuse("GET, HEAD"), HIDDEN)
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
@@ -112,16 +117,13 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     : routes
 }
 
-/** Feeds of one collection that may be open at a time, where nobody says how many. */
-const FEEDS_MAX = 256
-
 /**
  * Sets a collection up: the only call a new record type needs.
  *
  * @param parts.repository where its records live
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
- * @param parts.feeds bounds the open feeds of changes, and ends them; without it {@link FEEDS_MAX} may be open
+ * @param parts.feeds bounds the open feeds of changes, and ends them; without it each collection has a bound of its own
  * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
@@ -135,7 +137,7 @@ export const setupCollection = <F extends object>(
 ): CollectionSetup<F> => {
   const store = makeRecordStore(collection, parts.repository)
   const service = makeRecordService(collection, store)
-  const { guard, responder, feeds = makeOpenFeeds(FEEDS_MAX) } = parts
+  const { guard, responder, feeds = makeOpenFeeds() } = parts
   const handler = {
     ...makeHandler(collection, service, responder, guard),
     changes: makeChangesHandler(service, { guard, responder, feeds }),
