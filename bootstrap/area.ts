@@ -3,6 +3,7 @@ import type { AnyElysia } from "elysia"
 import type { Mount } from "../adapters/driving/http/app.ts"
 import type { Guard } from "../adapters/driving/http/guard.ts"
 import type { Schemas } from "../adapters/driving/http/problem_docs.ts"
+import type { RequestSpans } from "../adapters/driving/http/request_span.ts"
 import type { Responder } from "../adapters/driving/http/respond.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import type { InvalidMediaSetup } from "../domain/media/errors.ts"
@@ -16,14 +17,16 @@ export type StartError = StoreUnavailable | InvalidIdentitySetup | InvalidSchedu
 export interface AreaParts {
   readonly guard: Guard
   readonly responder: Responder
-  /** True when somebody collects spans. */
-  readonly traced: boolean
+  /** The spans of requests, when somebody collects them. */
+  readonly spans: RequestSpans | undefined
 }
 
 /** What an area serves: routes behind the token check under a prefix, or routes that guard themselves. */
 export interface AreaRoutes {
   readonly mounts?: ReadonlyArray<Mount>
   readonly open?: ReadonlyArray<AnyElysia>
+  /** Brings the area's gauges up to date; run before the metrics are read. */
+  readonly measure?: Effect.Effect<void>
   /** What the operations of its routes refer to in the OpenAPI document. */
   readonly schemas?: Schemas
 }

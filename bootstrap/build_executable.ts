@@ -1,13 +1,13 @@
 // `npm run build:executable [-- <file>]`: the whole product and its runtime as one file, for the system that builds it.
 import { createRequire } from "node:module"
 import { dirname, join, resolve } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, URL } from "node:url"
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url))
 const VIEWER = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"))
 
 /** Where the executable goes when no other file is named, from the root. */
-export const EXECUTABLE = "build/portolan"
+const EXECUTABLE = "build/portolan"
 
 /** Files that are no code. They are read beside the code that wants them. */
 const ASSETS = [

@@ -2,7 +2,7 @@
 // and the libraries that it is linked with. No base image, so no registry.
 import { copyFileSync, mkdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, URL } from "node:url"
 import { buildExecutable } from "./build_executable.ts"
 import { VERSION } from "./version.ts"
 

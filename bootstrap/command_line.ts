@@ -24,6 +24,18 @@ const serve = command("serve", {
     ),
 })
 
+const trace = command("trace", {
+  summary: "Restarts a job in memory and prints the trace of it",
+  config: {},
+  details: ["Shows what a collector gets once OTEL_EXPORTER_OTLP_ENDPOINT is set."],
+  examples: ["demo trace", "demo trace --json"],
+  run: () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./trace_command.ts")),
+      ({ traceRestart }) => traceRestart,
+    ),
+})
+
 const demo = command("demo", {
   summary: "Serves records, scheduler and media with a realm made for this run",
   config: { port },
@@ -38,7 +50,7 @@ const demo = command("demo", {
       Effect.promise(() => import("./demo_command.ts")),
       ({ demo }) => demo(terminal, port),
     ),
-})
+}).pipe(Command.withSubcommands([trace]))
 
 const token = command("token", {
   summary: "Requests an access token by client credentials and prints it",

@@ -1,6 +1,7 @@
 import { ConfigProvider, Data, Effect, Config as Environment, Option, Redacted } from "effect"
 import { closest } from "fastest-levenshtein"
 import { CLOCK_TOLERANCE_MAX_S } from "../domain/identity/token_rules.ts"
+import { PackageMissing } from "../domain/package_missing.ts"
 import {
   flag,
   httpUrl,
@@ -192,7 +193,12 @@ export const readConfig = (environment: EnvironmentVariables): Effect.Effect<Con
 const judgeMongoUrl = Effect.fnUntraced(function* ({ MONGODB_URL: url }: Config) {
   if (url === undefined) return
   const { mongoUrlMistake } = yield* Effect.promise(() => import("../adapters/driven/mongo_url.ts"))
-  const rule = yield* Effect.promise(() => mongoUrlMistake(Redacted.value(url)))
+  const rule = yield* Effect.promise(() =>
+    mongoUrlMistake(Redacted.value(url)).catch((failure: unknown) => {
+      if (failure instanceof PackageMissing) return `cannot be used: ${failure.message}`
+      throw failure
+    }),
+  )
   if (rule !== undefined) yield* new InvalidConfiguration({ mistakes: [{ variable: "MONGODB_URL", rule }] })
 })
 

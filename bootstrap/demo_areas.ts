@@ -1,7 +1,5 @@
 import { Effect, Layer } from "effect"
 import * as memoryGraph from "../adapters/driven/media_graph/memory.ts"
-import * as memoryPublishing from "../adapters/driven/publish_journal/memory.ts"
-import * as memoryRestarts from "../adapters/driven/restart_journal/memory.ts"
 import * as memoryScheduler from "../adapters/driven/scheduler/memory.ts"
 import * as pacing from "../application/media/graph_pacing.ts"
 import { runJob } from "../application/scheduler/jobs.ts"
@@ -11,8 +9,11 @@ import type { Area } from "./area.ts"
 import type { Config } from "./config.ts"
 import { mediaAreaOver } from "./media_area.ts"
 import { restartsOver, schedulerAreaOver } from "./scheduler_area.ts"
+import { storeOf } from "./store.ts"
+import { tracedGraph, watchedStore } from "./watched_ports.ts"
 
-// The journals are in memory as well: one that outlived the scheduler or the graph would speak of what is gone.
+/** The journals are in memory as well: one that outlived the scheduler or the graph would speak of what is gone. */
+const journals = watchedStore(storeOf("memory"), "memory", true)
 
 /** The job that the scheduler of the demo knows from the start. */
 export const DEMO_JOB = { jobId: "radio", region: "global" }
@@ -31,7 +32,7 @@ const demoScheduler = ({ SCHEDULER_SCALE_GROUP: scaleGroup }: Config): Layer.Lay
 
 /** The scheduler area over a scheduler in memory that knows one job. */
 export const demoSchedulerArea = (config: Config): Area =>
-  schedulerAreaOver(restartsOver(demoScheduler(config), memoryRestarts.layer), config.SCHEDULER_ROLES)
+  schedulerAreaOver(restartsOver(demoScheduler(config), journals), config.SCHEDULER_ROLES)
 
 /** Account of requests that name none. */
 const DEMO_ACCOUNT = "17841400000000000"
@@ -43,8 +44,8 @@ const PROCESSING_MS = 3_000
 export const demoGraphArea = (config: Config): Area =>
   mediaAreaOver(
     Layer.mergeAll(
-      memoryGraph.layer({ processingMs: PROCESSING_MS }),
-      memoryPublishing.layer,
+      tracedGraph(memoryGraph.layer({ processingMs: PROCESSING_MS })),
+      journals,
       pacing.layer,
       Layer.succeed(MediaPolicy, DEFAULT_MEDIA_RULES),
     ),

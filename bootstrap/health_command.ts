@@ -18,7 +18,7 @@ export class NotReady extends Data.TaggedError("NotReady")<{ readonly url: strin
 const ASKED: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
 
 /** Where the service of an address says whether it is ready. */
-export const readinessUrl = (address: string, port: number): string => {
+const readinessUrl = (address: string, port: number): string => {
   const host = ASKED[address] ?? address
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/health/ready`
 }

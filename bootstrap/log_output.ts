@@ -61,8 +61,12 @@ const LEVELS = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as
 
 /** The service's log: structured lines, one a request, in the configured form and from the configured level on. */
 export interface Log {
-  /** Writes the line of an answered request, at level INFO. */
-  readonly request: (answered: AnsweredRequest) => void
+  /**
+   * Writes the line of an answered request, at level INFO.
+   *
+   * @param traceId of the request's trace, when there is one
+   */
+  readonly request: (answered: AnsweredRequest, traceId?: string) => void
   /** Writes a line from outside of any program. */
   readonly line: (level: "INFO" | "WARN" | "ERROR", message: string, fields?: Fields) => void
   /** Makes programs log through the same output. */
@@ -80,8 +84,15 @@ const LEVEL_OF = { INFO: "Info", WARN: "Warn", ERROR: "Error" } as const
 export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT"> & Partial<Config>, output: LogOutput): Log => {
   const format = config.LOG_FORMAT === "json" ? jsonLine : prettyLine
   const mask = makeSecretMask(configuredSecrets(config))
-  const logger = Logger.map(Logger.formatStructured, ({ timestamp, level, message, annotations, cause }) => {
-    const fields = cause === undefined ? annotations : { ...annotations, cause }
+  const logger = Logger.make((entry) => {
+    const { timestamp, level, message, annotations, cause } = Logger.formatStructured.log(entry)
+    const { span } = entry.fiber.cache
+    const fields = {
+      ...annotations,
+      ...(cause === undefined ? {} : { cause }),
+      // A span that nobody keeps has an id that leads nowhere.
+      ...(span?.sampled === true ? { trace_id: span.traceId } : {}),
+    }
     output.write(mask.text(format(timestamp, level, textOf(message), fields)))
   })
   const layer = Layer.mergeAll(
@@ -100,7 +111,14 @@ export const makeLog = (config: Pick<Config, "LOG_LEVEL" | "LOG_FORMAT"> & Parti
   return {
     line,
     layer,
-    request: ({ method, path, status, durationMs, requestId }) =>
-      line("INFO", "request", { method, path, status, durationMs: Math.round(durationMs * 100) / 100, requestId }),
+    request: ({ method, path, status, durationMs, requestId }, traceId) =>
+      line("INFO", "request", {
+        method,
+        path,
+        status,
+        durationMs: Math.round(durationMs * 100) / 100,
+        requestId,
+        ...(traceId === undefined ? {} : { trace_id: traceId }),
+      }),
   }
 }

@@ -4,6 +4,7 @@ import { type MediaServices, mediaRoutes } from "../adapters/driving/http/media_
 import { checkSecret } from "../domain/media/graph_address.ts"
 import { DEFAULT_MEDIA_RULES } from "../domain/media/policy.ts"
 import { type Area, makeArea, type StartError } from "./area.ts"
+import { measurePosts } from "./area_gauges.ts"
 import type { Config, InvalidConfiguration } from "./config.ts"
 import { type CheckedGraph, checkGraphSetup, type GraphSetup, graphLayer } from "./media_layers.ts"
 import { setupMistake } from "./setup_mistake.ts"
@@ -59,6 +60,7 @@ export const mediaAreaOver = (
 ): Area =>
   makeArea(layer, (services, parts) => ({
     open: [mediaRoutes({ services, roles, accountId, ...parts })],
+    measure: measurePosts(services),
     schemas: MEDIA_SCHEMAS,
   }))
 

@@ -7,6 +7,7 @@ import { isSegment, makeGraphAddress } from "../domain/media/graph_address.ts"
 import type { MediaGraphPort } from "../domain/media/media_graph_port.ts"
 import { MediaPolicy, type MediaRules } from "../domain/media/policy.ts"
 import type { PublishJournal } from "../domain/media/publish_journal.ts"
+import { tracedGraph } from "./watched_ports.ts"
 
 /** Where the graph is and how to talk to it. */
 export interface GraphSetup {
@@ -58,4 +59,4 @@ export const checkGraphSetup = Effect.fnUntraced(function* (setup: GraphSetup) {
 
 /** The graph over HTTP, paced, with its rules: everything the media use cases need except the journal. */
 export const graphLayer = ({ connection, rules }: CheckedGraph): Layer.Layer<Exclude<MediaServices, PublishJournal>> =>
-  Layer.mergeAll(httpGraph.layer(connection), pacing.layer, Layer.succeed(MediaPolicy, rules))
+  Layer.mergeAll(tracedGraph(httpGraph.layer(connection)), pacing.layer, Layer.succeed(MediaPolicy, rules))

@@ -32,6 +32,7 @@ export type { Meant } from "../application/records/record_updates.ts"
 export type { Access, Claims } from "../domain/identity/claims.ts"
 export { Forbidden, InvalidIdentitySetup, KeysUnavailable, Unauthenticated } from "../domain/identity/errors.ts"
 export type { Issue } from "../domain/issue.ts"
+export { PackageMissing } from "../domain/package_missing.ts"
 export type { Change, ChangeFeed, Position } from "../domain/records/change.ts"
 export type { Collection, CollectionDefinition } from "../domain/records/collection.ts"
 export {
@@ -83,6 +84,7 @@ export interface Records {
  * Opens the store and the realm's verifier.
  *
  * @throws {StoreUnavailable} when the store cannot be opened; nothing is held open then, and it can be called again
+ * @throws {PackageMissing} when records are to live in MongoDB and the package `mongodb` is not installed
  * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
  */
 export const openRecords = async ({ store, realm, maxFeeds = 256 }: RecordsOptions): Promise<Records> => {

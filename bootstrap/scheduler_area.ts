@@ -9,8 +9,10 @@ import type { RestartJournal } from "../domain/scheduler/restart_journal.ts"
 import { RESTART_RULES } from "../domain/scheduler/restart_plan.ts"
 import type { SchedulerPort } from "../domain/scheduler/scheduler_port.ts"
 import { type Area, makeArea, type StartError } from "./area.ts"
+import { measureRestarts } from "./area_gauges.ts"
 import type { Config } from "./config.ts"
 import type { Store } from "./store.ts"
+import { tracedScheduler } from "./watched_ports.ts"
 
 /** How long the end of the service waits for second steps of restarts, within the time a supervisor usually grants. */
 const RESTART_GRACE = "8 seconds"
@@ -29,7 +31,9 @@ export const restartsOver = <E1, E2>(
   scheduler: Layer.Layer<SchedulerPort, E1>,
   journal: Layer.Layer<RestartJournal, E2>,
 ): Layer.Layer<SchedulerPort | restarts.Restarts, E1 | E2> =>
-  restarts.layer(RESTART_RULES, RESTART_GRACE).pipe(Layer.provideMerge(scheduler), Layer.provide(journal))
+  restarts
+    .layer(RESTART_RULES, RESTART_GRACE)
+    .pipe(Layer.provideMerge(tracedScheduler(scheduler)), Layer.provide(journal))
 
 /** The scheduler's client and restarts. The journal lives in the store. */
 export const schedulerServices = (config: Config, baseUrl: string, store: Store) =>
@@ -44,13 +48,14 @@ export const schedulerAreaOver = (
   services: Layer.Layer<SchedulerPort | restarts.Restarts, StartError>,
   roles: ReadonlyArray<string>,
 ): Area =>
-  makeArea(services, (context, { guard, traced }) => ({
+  makeArea(services, (context, { guard, spans }) => ({
     mounts: [
       {
         prefix: "/scheduler",
-        routes: [schedulerRoutes({ guard, responder: makeResponder(context, traced), roles })],
+        routes: [schedulerRoutes({ guard, responder: makeResponder(context, spans), roles })],
       },
     ],
+    measure: measureRestarts(context),
     schemas: SCHEDULER_SCHEMAS,
   }))
 

@@ -11,6 +11,7 @@ import { makeService, type ServiceOptions } from "./service.ts"
 import { setupMistake } from "./setup_mistake.ts"
 import { type Store, storeLayer } from "./store.ts"
 import { telemetryLayer } from "./telemetry.ts"
+import { watchedStore } from "./watched_ports.ts"
 
 /** What a way to serve adds to what is configured. */
 type Extension = Pick<ServiceOptions, "collections"> & Partial<Pick<ServiceOptions, "areas" | "extend" | "pageToken">>
@@ -30,9 +31,9 @@ export const serveConfigured = (
     const output = standardError()
     const log = makeLog(config, output)
     if (config.STORE === "memory") log.line("WARN", "STORE=memory: records and journals are lost when the process ends")
-    const store = storeLayer(config)
-    const areas = yield* configuredAreas(config, store)
     const telemetry = telemetryLayer(config)
+    const store = watchedStore(storeLayer(config), config.STORE, telemetry !== undefined)
+    const areas = yield* configuredAreas(config, store)
     const service = yield* Effect.tryPromise({
       try: () =>
         makeService({

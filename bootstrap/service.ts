@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, ManagedRuntime } from "effect"
+import { Context, Effect, Layer, ManagedRuntime, References, Schedule } from "effect"
 import { type AnyElysia, Elysia } from "elysia"
 import { OVERLOADED_ROUTE } from "../adapters/driving/http/answered_request.ts"
 import { makeApp } from "../adapters/driving/http/app.ts"
@@ -9,6 +9,7 @@ import { makeGuard } from "../adapters/driving/http/guard.ts"
 import { makeInFlight } from "../adapters/driving/http/in_flight.ts"
 import { makeOpenFeeds } from "../adapters/driving/http/open_feeds.ts"
 import { healthRoutes, metricsRoutes } from "../adapters/driving/http/operations_routes.ts"
+import { makeRequestSpans } from "../adapters/driving/http/request_span.ts"
 import { makeResponder } from "../adapters/driving/http/respond.ts"
 import type { InvalidIdentitySetup } from "../domain/identity/errors.ts"
 import { TokenVerifier } from "../domain/identity/token_verifier.ts"
@@ -18,8 +19,11 @@ import type { StoreUnavailable } from "../domain/store_unavailable.ts"
 import { type Area, type AreaParts, areasLayer, BuiltAreas } from "./area.ts"
 import type { Fetch } from "./listen.ts"
 import type { Log } from "./log_output.ts"
+import { metricsText } from "./metrics_text.ts"
 import { overloadLog } from "./overload_log.ts"
+import { processMetrics } from "./process_metrics.ts"
 import { requestMetrics } from "./request_metrics.ts"
+import { METRICS_EXPORT_INTERVAL } from "./telemetry.ts"
 import { VERSION } from "./version.ts"
 
 /** What a service is made of. */
@@ -67,15 +71,17 @@ export interface Service {
  */
 export const makeService = async (options: ServiceOptions): Promise<Service> => {
   const { log } = options
-  const base = Layer.mergeAll(options.repository, options.verifier, options.telemetry ?? Layer.empty)
+  // Without a collector no span is made at all.
+  const telemetry = options.telemetry ?? Layer.succeed(References.TracerEnabled, false)
+  const base = Layer.merge(options.repository, options.verifier).pipe(Layer.provideMerge(telemetry))
   const runtime = ManagedRuntime.make(
     areasLayer(options.areas ?? []).pipe(Layer.provideMerge(base), Layer.provideMerge(log.layer)),
   )
   const context = await runtime.context()
   const repository = Context.get(context, RecordRepository)
   const verifier = Context.get(context, TokenVerifier)
-  const traced = options.telemetry !== undefined
-  const responder = makeResponder(context, traced)
+  const spans = options.telemetry === undefined ? undefined : makeRequestSpans(context)
+  const responder = makeResponder(context, spans)
   const guard = makeGuard(verifier, responder)
   const metrics = requestMetrics(context)
 
@@ -91,7 +97,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     await runtime.dispose()
     throw failure
   })
-  const areaRoutes = Context.get(context, BuiltAreas).map((routes) => routes(context, { guard, responder, traced }))
+  const areaRoutes = Context.get(context, BuiltAreas).map((routes) => routes(context, { guard, responder, spans }))
   const unexpected = (failure: unknown, requestId: string) =>
     log.line("ERROR", "Unexpected failure", {
       requestId,
@@ -99,8 +105,24 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     })
   // Readiness writes to the store: at most once in this time, whoever asks and however often.
   const storeReady = Effect.runSync(Effect.cachedWithTTL(repository.ready, "1 second"))
+  const updateProcess = processMetrics(context)
+  // The gauges of the areas ask the store: at most once in this time, whoever reads the metrics.
+  const measure = Effect.runSync(
+    Effect.cachedWithTTL(
+      Effect.all([Effect.sync(updateProcess), ...areaRoutes.map((area) => area.measure ?? Effect.void)], {
+        discard: true,
+      }),
+      "1 second",
+    ),
+  )
+  const format = Effect.andThen(measure, metricsText(context))
+  // Nobody reads what is exported: it is brought up to date as often as the exporter takes it.
+  const measuring =
+    options.telemetry === undefined
+      ? undefined
+      : runtime.runFork(Effect.repeat(measure, Schedule.spaced(METRICS_EXPORT_INTERVAL)))
   const health = () => healthRoutes(VERSION, Effect.andThen(storeReady, verifier.ready), responder)
-  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(metrics.format, responder, true))
+  const protectedMetrics = () => new Elysia().use(guard.protect()).use(metricsRoutes(format, responder, true))
 
   const inFlight = makeInFlight(options.maxInFlight)
   const noteOverload = overloadLog(log)
@@ -122,14 +144,15 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     open: [
       ...(options.separateAdmin ? [] : [health(), protectedMetrics()]),
       ...areaRoutes.flatMap(({ open = [] }) => open),
-      ...(options.extend?.(setups, { guard, responder, traced }) ?? []),
+      ...(options.extend?.(setups, { guard, responder, spans }) ?? []),
     ],
     ...(options.corsOrigins === undefined ? {} : { cors: makeCors(options.corsOrigins) }),
     isFull: inFlight.isFull,
-    report: (answered) => {
+    report: (answered, request) => {
       metrics.record(answered)
+      const traceId = spans?.end(request, answered)
       if (answered.route === OVERLOADED_ROUTE) noteOverload()
-      else log.request(answered)
+      else log.request(answered, traceId)
     },
     unexpected,
   })
@@ -139,7 +162,7 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     guard,
     responder,
     mounts: [],
-    open: [health(), metricsRoutes(metrics.format, responder, false)],
+    open: [health(), metricsRoutes(format, responder, false)],
     isFull: () => false,
     report: () => {},
     unexpected,
@@ -153,6 +176,9 @@ export const makeService = async (options: ServiceOptions): Promise<Service> => 
     endFeeds: feeds.end,
     routes: app.routes,
     adminFetch: (request) => admin.fetch(request),
-    close: () => runtime.dispose(),
+    close: async () => {
+      measuring?.interruptUnsafe()
+      await runtime.dispose()
+    },
   }
 }

@@ -1,15 +1,12 @@
-import { createRequire } from "node:module"
-import { dirname, extname, join } from "node:path"
+import { extname } from "node:path"
 import { fileURLToPath, URL } from "node:url"
+import { findBun } from "./find_bun.ts"
 
 /** True in the single executable: the product and its runtime are one file, and no source lies beside it. */
 export const isExecutable = (): boolean => process.versions.bun !== undefined && Bun.isStandaloneExecutable
 
-/** The Bun that runs the stack's processes and builds its binary, also when another runtime called the library. */
-export const bunPath = (): string =>
-  process.versions.bun === undefined
-    ? join(dirname(createRequire(import.meta.url).resolve("bun/package.json")), "bin", "bun.exe")
-    : process.execPath
+/** The Bun that runs the stack's processes and builds its binary. That there is one was found out before. */
+export const bunPath = (): string => findBun() ?? "bun"
 
 /** Path of a module beside another; in the published package both are JavaScript. */
 export const siblingOf = (moduleUrl: string, name: string): string =>

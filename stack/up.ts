@@ -6,6 +6,7 @@ import { projectOf, requireDocker, startContainers } from "./docker/docker_engin
 import { startProcesses } from "./embedded_engine.ts"
 import { StackRefused } from "./errors.ts"
 import { LOOPBACK, probePort } from "./loopback.ts"
+import { missingParts } from "./needed_packages.ts"
 import { type Say, waitUntilReady } from "./readiness.ts"
 import { REALM } from "./realm.ts"
 import { withLock } from "./sqlite_lock.ts"
@@ -86,6 +87,8 @@ const startParts = Effect.fnUntraced(function* (home: string, state: StackState,
 })
 
 const start = Effect.fnUntraced(function* (home: string, asked: StackOptions, say: Say) {
+  const reasons = missingParts(asked.engine)
+  if (reasons.length > 0) return yield* new StackRefused({ reasons })
   if (asked.engine === "docker") yield* requireDocker
   const options = yield* takePorts(asked)
   const state: StackState = {
@@ -119,7 +122,7 @@ const start = Effect.fnUntraced(function* (home: string, asked: StackOptions, sa
  * With the same options as a healthy stack's it changes nothing. Leftovers of an earlier stack are stopped and replaced.
  *
  * @param say one line of progress, with the seconds since the start before it
- * @fails {StackRefused} on busy ports, or another stack with other options; nothing is started
+ * @fails {StackRefused} on a package or a Bun that is not installed, on busy ports, or another stack with other options; nothing is started
  * @fails {StackFailed} when a part does not become ready; the parts go on running and can be looked at, `down` stops them
  */
 export const up = Effect.fn("stack.up")(function* (homeFolder: string, options: StackOptions, say: Say) {

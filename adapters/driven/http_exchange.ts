@@ -1,5 +1,6 @@
 import { Data, Effect, Stream } from "effect"
 import { ofetch } from "ofetch"
+import { inExchangeSpan } from "./exchange_span.ts"
 
 /** How a TLS connection is trusted beyond the runtime's own certificates. All texts are PEM. */
 export interface TlsOptions {
@@ -184,7 +185,10 @@ const beforeDeadline = <A>(
  * @fails {ExchangeFailed} on no connection, a connection lost, the deadline, an answer too large, or any 3xx answer
  */
 export const send = (request: ExchangeRequest): Effect.Effect<ExchangeResponse, ExchangeFailed> =>
-  beforeDeadline(request, (signal) => exchangeOnce(request, signal))
+  inExchangeSpan(
+    request,
+    beforeDeadline(request, (signal) => exchangeOnce(request, signal)),
+  )
 
 /** An answer whose body is read as it comes. */
 export interface ExchangeStream {
@@ -202,7 +206,10 @@ export const sendStreaming = Effect.fnUntraced(function* (request: ExchangeReque
   const connection = new AbortController()
   yield* Effect.addFinalizer(() => Effect.sync(() => connection.abort()))
   // The body is read after the headers' deadline, so the signal of the scope ends the connection.
-  const response = yield* beforeDeadline(request, () => open(request, connection.signal))
+  const response = yield* inExchangeSpan(
+    request,
+    beforeDeadline(request, () => open(request, connection.signal)),
+  )
   if (isRedirect(response.status)) return yield* failed(request, "redirected")
   const { status, headers, body } = response
   const chunks: Stream.Stream<Uint8Array, ExchangeFailed> =

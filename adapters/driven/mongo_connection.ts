@@ -3,6 +3,7 @@ import type { Db, MongoClient, MongoClientOptions } from "mongodb"
 import { makeSecretMask } from "../../domain/secret_mask.ts"
 import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { type Connected, lastingClient } from "./mongo_client.ts"
+import { loadDriver } from "./mongo_driver.ts"
 import { databaseIn } from "./mongo_url.ts"
 
 /** Which database, and how many connections to it. */
@@ -106,7 +107,7 @@ export const layer = (options: MongoOptions): Layer.Layer<MongoConnection, Store
   Layer.effect(
     MongoConnection,
     Effect.gen(function* () {
-      const { MongoClient, MongoError } = yield* Effect.promise(() => import("mongodb"))
+      const { MongoClient, MongoError } = yield* Effect.promise(loadDriver)
       const open = (): Connected => {
         const url = Redacted.value(options.url)
         const client = new MongoClient(url, clientOptions(options))

@@ -1,3 +1,5 @@
+import { loadDriver } from "./mongo_driver.ts"
+
 /** Database when the connection string names none. */
 const DATABASE_DEFAULT = "portolan"
 
@@ -75,10 +77,11 @@ const wrongPart = (url: string, complaint: string | undefined): string | undefin
  * at most: what stands where a host should be may be a piece of the password.
  *
  * @returns the part that is wrong and the rule, or `undefined` for a string that the driver takes
+ * @throws {PackageMissing} when the driver is not installed
  * @see https://www.mongodb.com/docs/manual/reference/connection-string/
  */
 export const mongoUrlMistake = async (url: string): Promise<string | undefined> => {
-  const { MongoClient } = await import("mongodb")
+  const { MongoClient } = await loadDriver()
   try {
     // A client connects at its first operation, and this one has none.
     new MongoClient(url).db(databaseIn(url))

@@ -105,7 +105,7 @@ const make = Effect.fnUntraced(function* (rules: RestartRules, grace: Duration.I
     if (Option.isNone(names)) return
     const at = { endpoint: scheduler.endpoint, cluster: names.value }
     const left = yield* journal.claim(at, yield* Clock.currentTimeMillis, yield* leaseFromNow)
-    for (const record of left) yield* runBehind(record, secondStep({ record }))
+    for (const record of left) yield* runBehind(record, Effect.withSpan(secondStep({ record }), "restart.taken_over"))
   })
   if (journal.shared)
     yield* Effect.forkScoped(Effect.repeat(attempt("take over", takeOver), Schedule.spaced(rules.leaseMs)))
@@ -127,11 +127,12 @@ const make = Effect.fnUntraced(function* (rules: RestartRules, grace: Duration.I
     // The whole sequence runs behind: a caller that goes away cannot break it in the middle.
     const sequence = Effect.gen(function* () {
       const first = yield* firstStep(record).pipe(
+        Effect.withSpan("restart.first_step"),
         Effect.onExit((exit) => Deferred.done(accepted, Exit.isSuccess(exit) ? exit.value.answer : exit)),
         Effect.option,
       )
       const left = Option.flatMapNullishOr(first, (step) => step.left)
-      if (Option.isSome(left)) yield* secondStep(left.value)
+      if (Option.isSome(left)) yield* Effect.withSpan(secondStep(left.value), "restart.second_step")
     })
     yield* runBehind(record, sequence)
     yield* Deferred.await(accepted)

@@ -38,6 +38,12 @@ export interface PublishEntry {
   readonly lease: { readonly owner: string; readonly untilMs: number } | undefined
 }
 
+/** How many posts have come how far. */
+export type Tally = Readonly<Record<Progress["state"], number>>
+
+/** Nothing counted yet. */
+export const EMPTY_TALLY: Tally = { preparing: 0, intended: 0, published: 0 }
+
 /** An entry as stored; `version` counts its writes. */
 export interface StoredEntry {
   readonly entry: PublishEntry
@@ -60,6 +66,8 @@ export class PublishJournal extends Context.Service<
      * @returns whether it was stored
      */
     readonly put: (entry: PublishEntry, version: number) => Effect.Effect<boolean, StoreUnavailable>
+    /** How many posts have come how far, of every account and instance. */
+    readonly tally: Effect.Effect<Tally, StoreUnavailable>
     /** What an entry keeps instead of a description: its SHA-256, 64 hex digits, from which it cannot be computed. */
     readonly fingerprint: (description: string) => string
   }

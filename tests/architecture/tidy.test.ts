@@ -94,7 +94,7 @@ const dead = (files: ReadonlyArray<SourceFile>, entries: RegExp): ReadonlyArray<
 
 /** Started by a command, named in package.json's exports, or run by the test runner. */
 const ENTRIES =
-  /^(bootstrap\/(main|executable|build_image|records|scheduler|media|stack)\.ts|stack\/[\w/]*_main\.ts|tests\/architecture\/pure_platform\.d\.ts|tests\/(run|check|real)\.ts|tests\/(attacks|bench)\/.*\.ts|tests\/pages\/screenshots\.ts|tests\/.*\.(test|process)\.ts)$/
+  /^(bootstrap\/(main|launcher|executable|build_image|records|client|scheduler|media|stack)\.ts|stack\/[\w/]*_main\.ts|tests\/architecture\/pure_platform\.d\.ts|tests\/(run|check|real)\.ts|tests\/(attacks|bench|examples)\/.*\.ts|tests\/pages\/screenshots\.ts|tests\/.*\.(test|process)\.ts)$/
 
 describe("tidy", () => {
   const files = sourceFiles()

@@ -65,6 +65,20 @@ const contract = (
       }
     })
 
+    promises("tells how many posts have come how far", function* (journal, key) {
+      const before = yield* journal.tally
+      const one = entryOf(key)
+      const other = entryOf(`${key}/other`)
+      const intended: Progress = { state: "intended", containerId: "1", sends: 1, sinceMs: 5, lookOnly: false }
+      yield* journal.put(one, 0)
+      yield* journal.put(other, 0)
+      yield* journal.put({ ...other, progress: intended }, 1)
+      const { preparing } = before
+      expect(yield* journal.tally).toEqual({ ...before, preparing: preparing + 1, intended: before.intended + 1 })
+      yield* journal.put({ ...other, progress: { state: "published", containerId: "1", mediaId: "2" } }, 2)
+      expect(yield* journal.tally).toEqual({ ...before, preparing: preparing + 1, published: before.published + 1 })
+    })
+
     promises("stores nothing over another version, and leaves what is there", function* (journal, key) {
       const first = entryOf(key)
       expect(yield* journal.put(first, 0)).toBe(true)

@@ -125,6 +125,20 @@ export const recordChangesContract = ({ name, layer, keeps }: ChangesUnderTest):
       }),
     )
 
+    promises("tells every record of a batch, in its order", (repository, collection) =>
+      Effect.gen(function* () {
+        yield* prepared(repository, collection)
+        const start = yield* endOf(repository, collection)
+        yield* repository.create(collection, { name: "before" })
+        const { firstId } = yield* repository.createAll(collection, [{ name: "a" }, { name: "b" }])
+        expect((yield* taken(repository, collection, start, 3)).map(shown)).toEqual([
+          ["create", { id: 1, name: "before" }],
+          ["create", { id: firstId, name: "a" }],
+          ["create", { id: firstId + 1, name: "b" }],
+        ])
+      }),
+    )
+
     promises("tells nothing of a write that was refused", (repository, collection) =>
       Effect.gen(function* () {
         yield* prepared(repository, collection)

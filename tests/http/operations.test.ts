@@ -206,7 +206,7 @@ describe("metrics", () => {
     const text = await metrics()
     const series = seriesOf(text).find((line) => line.includes('{method="GET",route="/api/products/:id",status="200"}'))
     expect(Number(series?.split(" ").at(-1))).toBeGreaterThanOrEqual(2)
-    expect(text).toContain("http_request_duration_seconds_bucket")
+    expect(text).toContain("http_server_request_duration_seconds_bucket")
   })
 
   test("strange methods, paths and ids make no series of their own", async () => {

@@ -16,8 +16,11 @@ import { blocksOf, executed, pageAt, ROOT } from "./pages.ts"
 import { openShell } from "./shell.ts"
 import { command, environmentIn, makeWorkplace, type Workplace } from "./workplace.ts"
 
-/** What a block must do: end well and show this, or show it and go on until it is stopped. */
-type Expected = { readonly shows: RegExp } | { readonly goesOn: RegExp }
+/**
+ * What a block must do: end well and show this; or show it and go on, alone (`goesOn`) or beside what goes on already
+ * (`follows`), until it is stopped.
+ */
+type Expected = { readonly shows: RegExp } | { readonly goesOn: RegExp } | { readonly follows: RegExp }
 
 /** What a page's commands run in. */
 interface Scene {
@@ -85,6 +88,8 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
           shows:
             /^\{"response":"OK","data":(\{"id":1,"name":"Vasa","length_m":69\})\}\{"response":"OK","data":\[\1\]\}\{"response":"OK","data":\1\}$/,
         },
+        { shows: /"data":\[\{"id":2,"name":"Amphion"\},\{"id":3,.*"data":\{"created":2,"firstId":4,"lastId":5\}/s },
+        { follows: /^retry: \d+\nid: \S+\n\n/ },
       ],
     }
   },
@@ -179,6 +184,7 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
         { shows: /^$/ },
         { shows: /^$/ },
         { shows: /STORE +mongo.*MONGODB_URL +<set>/s },
+        { shows: /POST \/scheduler\/jobs\/:id\/restart.*restart\.second_step/s },
       ],
       // The restored file is served.
       check: async () => {
@@ -224,8 +230,9 @@ describe("the commands of the documents", () => {
           const expected = scene?.blocks[at]
           const script = (scene?.replaced ?? []).reduce((line, [from, to]) => line.replaceAll(from, to), text)
           if (expected === undefined) throw new Error(`${page}: block ${at + 1} is not known`)
-          if ("goesOn" in expected) {
-            await shell.start(script, expected.goesOn)
+          if (!("shows" in expected)) {
+            if ("goesOn" in expected) await shell.stop()
+            await shell.start(script, "goesOn" in expected ? expected.goesOn : expected.follows)
             continue
           }
           const { code, written } = await shell.run(script)

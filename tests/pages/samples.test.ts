@@ -7,6 +7,7 @@ import { probePort } from "../../stack/loopback.ts"
 import type { FakeAgent } from "../support/fake_agent.ts"
 import { makeGraphModel } from "../support/graph_model.ts"
 import { graphServer } from "../support/graph_server.ts"
+import { endProcesses, serve, stop } from "../support/service_process.ts"
 import { scaledTo, startAgentWith } from "./agent_with_jobs.ts"
 import { executed, ROOT } from "./pages.ts"
 import { environmentIn, makeWorkplace } from "./workplace.ts"
@@ -36,6 +37,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
+  await endProcesses()
   await agent.stop()
   await Effect.runPromise(Scope.close(scope, Exit.void))
   workplace.remove()
@@ -72,6 +74,11 @@ const headers = { authorization: `Bearer ${token}`, "content-type": "application
 /** What each sample is run against, and what comes of it: by page, in the order of the page. */
 const WORLDS: Readonly<Record<string, ReadonlyArray<(at: number) => Promise<void>>>> = {
   "domain/records/README.md": [
+    async (at) => {
+      const served = await serve({ COLLECTIONS: join(folderOf(at), "sample.ts") })
+      expect((await fetch(`${served.address}/api/ships`, { headers })).status).toBe(200)
+      expect(await stop(served)).toBe(0)
+    },
     async (at) => {
       const port = await probePort(0)
       const app = start(at, { PORT: String(port) })

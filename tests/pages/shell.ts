@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export interface Shell {
   /** Runs a block to its end; gives its exit code and all that it wrote. Variables that it sets are there for the next one. */
   readonly run: (script: string) => Promise<{ readonly code: number | null; readonly written: string }>
-  /** Starts a block that goes on until it is stopped, after the one before it has been; waits until it shows this. */
+  /** Starts a block that goes on until it is stopped; waits until it shows this. */
   readonly start: (script: string, shows: RegExp) => Promise<string>
   /** Stops what was started, and everything that it started. */
   readonly stop: () => Promise<void>
@@ -35,7 +35,7 @@ const ended = (child: ChildProcess): Promise<number | null> =>
 export const openShell = (folder: string, environment: Environment): Shell => {
   const variablesFile = join(folder, "variables")
   let variables = environment
-  let ongoing: { readonly child: ChildProcess; readonly over: Promise<number | null> } | undefined
+  const ongoing: Array<{ readonly child: ChildProcess; readonly over: Promise<number | null> }> = []
 
   const launch = (script: string) => {
     // A group of its own, so that everything a block starts can be stopped with it.
@@ -58,10 +58,7 @@ export const openShell = (folder: string, environment: Environment): Shell => {
     return { child, over, written: () => written, changed: () => changed.promise }
   }
 
-  const stop = async (): Promise<void> => {
-    if (ongoing === undefined) return
-    const { child, over } = ongoing
-    ongoing = undefined
+  const end = async ({ child, over }: (typeof ongoing)[number]): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const group = -(child.pid ?? 0)
     process.kill(group, "SIGTERM")
@@ -78,15 +75,17 @@ export const openShell = (folder: string, environment: Environment): Shell => {
       return { code, written: written() }
     },
     start: async (script, shows) => {
-      await stop()
       const started = launch(script)
-      ongoing = started
+      ongoing.push(started)
       while (!shows.test(started.written())) {
         if (started.child.exitCode !== null) throw new Error(`it ended without showing ${shows}:\n${started.written()}`)
         await started.changed()
       }
       return started.written()
     },
-    stop,
+    stop: async () => {
+      // The last one first: what was started after the service talks to it.
+      for (const started of ongoing.splice(0).reverse()) await end(started)
+    },
   }
 }

@@ -227,6 +227,14 @@ describe("COLLECTIONS", () => {
     expect(await rulesOf(file(`import ${JSON.stringify(wrong)}`, "ts"))).toEqual([`${wrong}:1: Unexpected ;`])
   })
 
+  test("a module that lies outside every project may import the library and its schema language", async () => {
+    const text = `import { defineCollection } from "portolan"
+      import Type from "typebox"
+      export const ships = defineCollection({ name: "ships", fields: Type.Object({ name: Type.String() }) })`
+    expect(await rulesOf(file(text, "ts"))).toEqual([])
+    expect(await rulesOf(file(text, "ts"))).toEqual([])
+  })
+
   test("a module of the library's collections is taken", async () => {
     const text = `import { defineCollection } from "${RECORDS}"
       export const all = [defineCollection({ name: "charts", fields: ${JSON.stringify(fields)} })]`

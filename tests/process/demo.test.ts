@@ -1,5 +1,6 @@
 // Demo mode as a person meets it (contract section 0).
 import { afterAll, describe, expect, test } from "bun:test"
+import type { SpanLine } from "../../adapters/driving/cli/trace_tree.ts"
 import manifest from "../../package.json" with { type: "json" }
 import { runHere } from "../support/command_here.ts"
 import { endProcesses, newHome, runProcess, startProcess } from "../support/service_process.ts"
@@ -102,6 +103,33 @@ describe("portolan demo", () => {
     other.stop(true)
     expect([code, stdout]).toEqual([1, ""])
     expect(stderr).toContain(`127.0.0.1:${other.port}: the port is in use; set PORT or --port to another one`)
+  })
+
+  test("trace prints one restart across request, journal and the step behind the caller", async () => {
+    const { code, stdout, stderr } = await runHere(["demo", "trace", "--json"])
+    expect([code, stderr]).toEqual([0, ""])
+    const { traceId, spans }: { traceId: string; spans: ReadonlyArray<SpanLine> } = JSON.parse(stdout)
+    expect(traceId).toMatch(/^[0-9a-f]{32}$/)
+    const find = (name: string) => spans.filter((span) => span.name === name)
+    const [request] = find("POST /scheduler/jobs/:id/restart")
+    expect(request?.attributes).toMatchObject({ "http.response.status_code": 202 })
+    const below = (name: string) => spans.filter(({ parent }) => parent === find(name)[0]?.id).map(({ name }) => name)
+    expect(below("POST /scheduler/jobs/:id/restart")).toEqual(["restartJob"])
+    expect(below("restartJob")).toEqual(["restart.first_step", "restart.second_step"])
+    expect(below("restart.first_step")).toEqual([
+      "open restart_journal",
+      "scheduler scaleJob",
+      "update restart_journal",
+    ])
+    expect(below("restart.second_step")).toContainValues(["scheduler scaleJob", "close restart_journal"])
+    // The caller has its answer long before the job is back.
+    const [second] = find("restart.second_step")
+    expect(Number(second?.startMs) + Number(second?.durationMs)).toBeGreaterThan(1000)
+    expect(spans.every(({ durationMs }) => durationMs !== null)).toBe(true)
+
+    const table = (await runHere(["demo", "trace"])).stdout
+    expect(table).toMatch(/^START MS +TOOK MS +SPAN +ATTRIBUTES$/m)
+    expect(table).toMatch(/^\S+ +\S+ {9,}scheduler scaleJob$/m)
   })
 
   test("is refused with a realm's variables, naming them", async () => {

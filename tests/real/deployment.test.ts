@@ -1,18 +1,14 @@
-// The files that deploy the executable, before the programs that read them: the Nomad job runs on an agent, and the realm of
-// the compose file is imported by Keycloak. (The compose file itself is in image.test.ts.)
+// The Nomad job that deploys the executable, on an agent. The compose file is in image.test.ts, its realm in deployed_realm.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { decodeJwt } from "jose"
-import realm from "../../bootstrap/deploy/realm.json" with { type: "json" }
 import { executable } from "../support/executable.ts"
-import { keycloakClient } from "../support/keycloak_client.ts"
 import { ownDatabase } from "../support/mongo_database.ts"
 import { NOMAD_COMMAND, type NomadAgent, startNomad } from "../support/nomad_agent.ts"
-import { KEYCLOAK, MONGODB, realSuite } from "../support/real_servers.ts"
-import { callerHeaders, endProcesses, runProcess, serveEnvironment } from "../support/service_process.ts"
+import { MONGODB, realSuite } from "../support/real_servers.ts"
+import { callerHeaders, serveEnvironment } from "../support/service_process.ts"
 
 const JOB = join(import.meta.dir, "../../bootstrap/deploy/portolan.nomad.hcl")
 const START_MS = 120_000
@@ -111,32 +107,3 @@ const nomadSuite = (command: string): void =>
 if (NOMAD_COMMAND === null)
   test.skip("the Nomad job: needs a nomad command: set TEST_NOMAD_COMMAND, or put it on the PATH", () => {})
 else nomadSuite(NOMAD_COMMAND)
-
-realSuite(KEYCLOAK, "the compose file's realm", (server) => {
-  const keycloak = keycloakClient(server)
-  const name = `portolan-${process.pid}`
-  const secret = "a-client-secret"
-
-  beforeAll(async () => {
-    // Keycloak itself puts variables in place of their names only when it imports at its start.
-    const text = JSON.stringify({ ...realm, realm: name }).replace(/\$\{IDP_CLIENT_SECRET\}/, secret)
-    await keycloak.admin("POST", "/realms", JSON.parse(text))
-  })
-  afterAll(async () => {
-    await keycloak.admin("DELETE", `/realms/${name}`)
-    await endProcesses()
-  })
-
-  test("gives `portolan token` a token that the compose file's service accepts", async () => {
-    const { code, stdout } = await runProcess(["token"], {
-      IDP_URL: server.url,
-      IDP_REALM: name,
-      IDP_CLIENT_ID: "portolan-service",
-      IDP_CLIENT_SECRET: secret,
-    })
-    expect(code).toBe(0)
-    const claims = decodeJwt<{ realm_access: { roles: ReadonlyArray<string> } }>(stdout.trim())
-    expect([claims.aud].flat()).toContain("portolan")
-    expect(claims.realm_access.roles).toEqual(expect.arrayContaining(["operator", "publisher"]))
-  })
-})

@@ -186,7 +186,8 @@ test("without Docker the docker engine is refused, and nothing is written or sta
   const home = join(folder, "home")
   mkdirSync(home)
   const words = "stack up --engine docker --proxy-port 0 --idp-port 0 --upstream-port 0".split(" ")
-  const stderr = "refused: `docker version` does not answer: the docker engine needs it\n"
+  const stderr =
+    "refused: `docker version` does not answer: the docker engine needs it\nTry: portolan stack up --help\n"
   const ran = await runHere(words, { PATH: "/nowhere", PORTOLAN_HOME: home })
   expect(ran).toEqual({ code: 2, stdout: "", stderr })
   // The lock's file stays; the lock ended with the command.

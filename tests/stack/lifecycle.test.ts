@@ -209,7 +209,7 @@ test("a busy port is refused by name, and nothing is started", async () => {
   await listen(busy, 0)
   const { port } = busy.address() as { port: number }
   const words = ["--proxy-port", String(port), "--idp-port", "0", "--upstream-port", "0"]
-  const refused = `refused: port ${port} is busy; choose another with --proxy-port\n`
+  const refused = `refused: port ${port} is busy; choose another with --proxy-port\nTry: portolan stack up --help\n`
   expect(await here(where, "up", ...words)).toEqual([2, "", refused])
   busy.close()
   expect(readState(where)).toBeUndefined()

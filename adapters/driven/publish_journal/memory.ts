@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { EMPTY_TALLY, PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { decodeEntry, encodeEntry, fingerprint } from "./stored_entry.ts"
 
 /** Keeps the journal in this process: it holds while the process lives. */
@@ -18,5 +18,10 @@ export const layer: Layer.Layer<PublishJournal> = Layer.sync(PublishJournal, () 
         entries.set(entry.key, { body: encodeEntry(entry), version: version + 1 })
         return true
       }),
+    tally: Effect.sync(() => {
+      const tally = { ...EMPTY_TALLY }
+      for (const { body } of entries.values()) tally[decodeEntry(body).progress.state]++
+      return tally
+    }),
   })
 })

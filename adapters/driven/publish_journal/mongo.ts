@@ -1,12 +1,14 @@
 import { Effect, Layer } from "effect"
 import type { Db } from "mongodb"
-import { PublishJournal } from "../../../domain/media/publish_journal.ts"
+import { EMPTY_TALLY, type Progress, type PublishEntry, PublishJournal } from "../../../domain/media/publish_journal.ts"
 import { MongoConnection } from "../mongo_connection.ts"
 import { decodeEntry, encodeEntry, fingerprint } from "./stored_entry.ts"
 
 interface EntryDocument {
   readonly _id: string
   readonly version: number
+  /** How far the post has come, for {@link Tally}; absent in an entry that was last written before there were tallies. */
+  readonly state?: Progress["state"]
   readonly body: string
 }
 
@@ -20,9 +22,11 @@ const isDuplicateKey = (failure: unknown): boolean =>
 
 const journalOf = (db: Db) => db.collection<EntryDocument>(JOURNAL)
 
-const insertFirst = async (db: Db, key: string, body: string): Promise<boolean> => {
+const contentOf = (entry: PublishEntry) => ({ state: entry.progress.state, body: encodeEntry(entry) })
+
+const insertFirst = async (db: Db, entry: PublishEntry): Promise<boolean> => {
   try {
-    await journalOf(db).insertOne({ _id: key, version: 1, body })
+    await journalOf(db).insertOne({ _id: entry.key, version: 1, ...contentOf(entry) })
     return true
   } catch (failure) {
     if (isDuplicateKey(failure)) return false
@@ -30,10 +34,10 @@ const insertFirst = async (db: Db, key: string, body: string): Promise<boolean> 
   }
 }
 
-const replace = async (db: Db, key: string, body: string, version: number): Promise<boolean> => {
+const replace = async (db: Db, entry: PublishEntry, version: number): Promise<boolean> => {
   const { modifiedCount } = await journalOf(db).updateOne(
-    { _id: key, version },
-    { $set: { body }, $inc: { version: 1 } },
+    { _id: entry.key, version },
+    { $set: contentOf(entry), $inc: { version: 1 } },
   )
   return modifiedCount === 1
 }
@@ -57,10 +61,16 @@ export const layer = Layer.effect(
           )
           return document === null ? undefined : { entry: decodeEntry(document.body), version: document.version }
         }),
-      put: (entry, version) => {
-        const body = encodeEntry(entry)
-        return run((db) => (version === 0 ? insertFirst(db, entry.key, body) : replace(db, entry.key, body, version)))
-      },
+      put: (entry, version) => run((db) => (version === 0 ? insertFirst(db, entry) : replace(db, entry, version))),
+      tally: run(async (db) => {
+        const counts = await journalOf(db)
+          .aggregate<{ _id: Progress["state"] | null; posts: number }>([
+            { $group: { _id: "$state", posts: { $sum: 1 } } },
+          ])
+          .toArray()
+        const known = counts.flatMap(({ _id, posts }) => (_id === null ? [] : [[_id, posts]]))
+        return { ...EMPTY_TALLY, ...Object.fromEntries(known) }
+      }),
     })
   }),
 )

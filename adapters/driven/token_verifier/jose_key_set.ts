@@ -1,4 +1,4 @@
-import { Clock, Effect, Schedule, type Scope, Semaphore } from "effect"
+import { Clock, Effect, Metric, Schedule, type Scope, Semaphore } from "effect"
 import { InvalidIdentitySetup, KeysUnavailable } from "../../../domain/identity/errors.ts"
 import { type ExchangeResponse, send } from "../http_exchange.ts"
 import { type RealmKey, readKeySet } from "./jose_keys.ts"
@@ -23,6 +23,14 @@ const TIMEOUT_MS = 5000
 
 /** A realm publishes a handful of keys of some 2 kB; a longer answer is not read to its end. */
 const KEY_SET_BYTES_MAX = 2 ** 20
+
+const fetchesEnding = (outcome: "ok" | "failed") =>
+  Metric.counter("portolan.key_fetches", {
+    description: "Fetches of the realm's keys; a failed one leaves the known keys in force",
+    incremental: true,
+    attributes: { outcome },
+  })
+const FETCHES = { ok: fetchesEnding("ok"), failed: fetchesEnding("failed") }
 
 /** The keys of a realm as its JWKS address publishes them, kept up to date. */
 export interface KeySet {
@@ -105,9 +113,13 @@ export const followKeySet = Effect.fnUntraced(function* (
   }).pipe(
     Effect.catchTag("ExchangeFailed", ({ kind }) => new KeysUnavailable({ reason: kind })),
     Effect.flatMap(take),
+    Effect.andThen(Metric.update(FETCHES.ok, 1)),
     Effect.catchTag("KeysUnavailable", (failure) => {
       lastFailure = failure.reason
-      return Effect.logWarning(`${failure.message}${known.length === 0 ? "" : ". The known keys stay in force"}`)
+      return Effect.andThen(
+        Metric.update(FETCHES.failed, 1),
+        Effect.logWarning(`${failure.message}${known.length === 0 ? "" : ". The known keys stay in force"}`),
+      )
     }),
     // An interrupted fetch is not counted, so that a caller who waited for it fetches for itself.
     Effect.andThen(Effect.sync(() => fetches++)),

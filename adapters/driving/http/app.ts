@@ -46,8 +46,8 @@ export interface AppParts {
   readonly cors?: Cors
   /** True when the request that is being started is one too many; it is refused. */
   readonly isFull: () => boolean
-  /** Told of every answer. */
-  readonly report: (answered: AnsweredRequest) => void
+  /** Told of every answer, and what it answers. */
+  readonly report: (answered: AnsweredRequest, request: Request) => void
   /** Told of anything thrown. */
   readonly unexpected: (failure: unknown, requestId: string) => void
 }
@@ -86,14 +86,15 @@ const makeEdge = ({ cors, isFull, report, unexpected }: Pick<AppParts, "cors" | 
       }
       if (!answered) return undefined
       // An answer given here is the last of it: nothing else would report it.
-      report({
+      const preflight: AnsweredRequest = {
         method: request.method,
         path: pathOf(request.url),
         route: PREFLIGHT_ROUTE,
         status: Number(set.status),
         durationMs: performance.now() - context.arrivedAtMs,
         requestId,
-      })
+      }
+      report(preflight, request)
       return ""
     })
     .use(compression())
@@ -105,14 +106,15 @@ const makeEdge = ({ cors, isFull, report, unexpected }: Pick<AppParts, "cors" | 
       return respondProblem(context, INTERNAL)
     })
     .onAfterResponse(({ request, set, route, responseValue, arrivedAtMs, refusedForLoad }) => {
-      report({
+      const answered: AnsweredRequest = {
         method: request.method,
         path: pathOf(request.url),
         route: refusedForLoad ? OVERLOADED_ROUTE : route || UNMATCHED,
         status: responseValue instanceof Response ? responseValue.status : Number(set.status),
         durationMs: performance.now() - arrivedAtMs,
         requestId: requestIdOf({ request, set }),
-      })
+      }
+      report(answered, request)
     })
 
 /**

@@ -2,6 +2,7 @@
 import { Clock, Effect, Stream } from "effect"
 import type { RecordService } from "../../../application/records/record_service.ts"
 import type { Change } from "../../../domain/records/change.ts"
+import { InvalidQuery } from "../../../domain/records/errors.ts"
 import type { Guard } from "./guard.ts"
 import { HttpRefusal } from "./http_refusal.ts"
 import type { OpenFeeds } from "./open_feeds.ts"
@@ -19,26 +20,22 @@ const POSITION_REGEXP = /^[\w.-]{1,1024}$/
 const RULE = "must be a position that this feed gave"
 const invalidHeader = new HttpRefusal({ code: "INVALID_HEADER", detail: `Header 'Last-Event-ID' ${RULE}` })
 
-const invalidQuery = (name: string, rule: string) =>
-  new HttpRefusal({ code: "INVALID_QUERY", detail: `Query parameter '${name}' ${rule}` })
-
 /** The refusal of a position in the query that no feed ever gave. */
-export const invalidAfter = invalidQuery("after", RULE)
-
-/** Longest name of an unknown parameter that is repeated to its sender. */
-const NAME_MAX = 64
+export const invalidAfter = new InvalidQuery({ parameter: "after", rule: RULE })
 
 /**
  * The position after which a client wants to go on: what its browser sends on connecting again, else what its address says.
  *
- * @fails {HttpRefusal} 400 for anything that no feed ever gave, and for any other parameter
+ * @fails {InvalidQuery} for a parameter that no feed ever gave, and for any other one
+ * @fails {HttpRefusal} 400 for a header that no feed ever gave
  */
-const readAfter = ({ url, headers }: Request): Effect.Effect<string | undefined, HttpRefusal> => {
+const readAfter = ({ url, headers }: Request): Effect.Effect<string | undefined, HttpRefusal | InvalidQuery> => {
   const query = new URLSearchParams(url.includes("?") ? url.slice(url.indexOf("?") + 1) : "")
   const unknown = [...query.keys()].find((name) => name !== "after")
-  if (unknown !== undefined) return Effect.fail(invalidQuery(unknown.slice(0, NAME_MAX), "is unknown"))
+  if (unknown !== undefined)
+    return Effect.fail(new InvalidQuery({ parameter: unknown, rule: "is no parameter of a feed of changes" }))
   const [after, ...more] = query.getAll("after")
-  if (more.length > 0) return Effect.fail(invalidQuery("after", "must not be repeated"))
+  if (more.length > 0) return Effect.fail(new InvalidQuery({ parameter: "after", rule: "must not be repeated" }))
   if (after !== undefined && !POSITION_REGEXP.test(after)) return Effect.fail(invalidAfter)
   const last = headers.get("last-event-id") || undefined
   if (last !== undefined && !POSITION_REGEXP.test(last)) return Effect.fail(invalidHeader)

@@ -28,6 +28,7 @@ import {
   ETAG_HEADER,
   IF_NONE_MATCH,
   NOT_MODIFIED,
+  patchSchema,
   uniqueRefusals,
 } from "./record_write_docs.ts"
 
@@ -50,7 +51,7 @@ const withRequired = (schema: TSchema, requires: (member: TSchema, listed: boole
   } as TSchema
 }
 
-const submitted = (fields: TObject): TSchema =>
+const submittedOf = (fields: TObject): TSchema =>
   withRequired(fields, (member, listed) => listed && !("default" in member))
 
 const TIME_SCHEMA = { type: "string", format: "date-time" } as const
@@ -89,10 +90,18 @@ const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
   return { sent, record: { id: EXAMPLE_ID, ...record } }
 }
 
-/** The component of a collection: its stored record, under the collection's name. */
-export const collectionSchemas = (collection: Collection<object>): Schemas => ({
-  [collection.name]: stored(collection),
-})
+/** Names of a collection's components. The name of a collection has no dot, so that they are nobody else's. */
+const namesOf = (name: string) => ({ record: name, submitted: `${name}.new`, patch: `${name}.patch` })
+
+/** The components of a collection: its stored record under the collection's name, what is submitted, and a merge patch. */
+export const collectionSchemas = (collection: Collection<object>): Schemas => {
+  const names = namesOf(collection.name)
+  return {
+    [names.record]: stored(collection),
+    [names.submitted]: submittedOf(collection.fields),
+    ...(collection.updates?.includes("patch") === true ? { [names.patch]: patchSchema(collection.fields) } : {}),
+  }
+}
 
 /**
  * OpenAPI operations of a collection, from the same schema that judges its records.
@@ -100,9 +109,10 @@ export const collectionSchemas = (collection: Collection<object>): Schemas => ({
  * @see OpenAPI 3.1, operation object
  */
 export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
-  const { name, fields, roles } = collection
+  const { name, roles } = collection
   const example = exampleOf(collection)
-  const record = schemaRef(name)
+  const names = namesOf(name)
+  const [record, submitted, patch] = [schemaRef(names.record), schemaRef(names.submitted), schemaRef(names.patch)]
   const invalidRecord = new InvalidRecord({
     collection: name,
     issues: [{ pointer: "/id", message: "is assigned by the server" }],
@@ -176,7 +186,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
     create: operation(
       "create",
       "Create a record, or several, all or nothing",
-      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted(fields)), example?.sent) },
+      { parameters: [KEY_PARAMETER], ...jsonBody(oneOrMany(submitted), example?.sent) },
       {
         201: okDoc(
           "The record with its id, or the records in the order of the body",
@@ -205,7 +215,7 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
       { 200: okDoc("The deleted record", record, example?.record) },
       [notFound, ...deletion.refusals],
     ),
-    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted: submitted(fields), example }),
+    ...changeDocs({ collection, operation, idParameter, notFound, record, submitted, patch, example }),
     changes: operation(
       "changes",
       `Follow the changes of ${name}`,

@@ -42,8 +42,8 @@ const SUFFIX = '-gzip"'
 /** The strong entity tag of the same content in gzip: two codings of it are two representations (RFC 9110 section 8.8.3.3). */
 const codedTag = (tag: string): string => (tag.startsWith('"') ? tag.replace(/"$/, SUFFIX) : tag)
 
-/** The entity tags of `If-Match` or `If-None-Match`, each as it was before the answer that it came with was compressed. */
-export const uncodedTags = (header: string): string => header.replaceAll(SUFFIX, '"')
+/** The entity tag as it was before the answer that it came with was compressed. */
+export const uncodedTag = (tag: string): string => (tag.endsWith(SUFFIX) ? `${tag.slice(0, -SUFFIX.length)}"` : tag)
 
 const setCodedTag = ({ headers }: RequestContext["set"]): void => {
   const tag = headers["etag"]

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto"
+import { uncodedTag } from "./compression.ts"
 
 /** Characters of the digest that a tag shows: 132 bits. */
 const LENGTH = 22
@@ -19,7 +20,7 @@ const TAG_REGEXP = /[ \t]*(?:((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$
 export type TagList = "any" | ReadonlyArray<string>
 
 /**
- * Reads `If-Match` or `If-None-Match`.
+ * Reads `If-Match` or `If-None-Match`. A tag that came with a compressed answer stands for the record's own one, too.
  *
  * @returns `undefined` when the text is neither `*` nor a list of tags
  * @see RFC 9110 sections 13.1.1 and 13.1.2
@@ -31,7 +32,7 @@ export const readTags = (text: string): TagList | undefined => {
     TAG_REGEXP.lastIndex = at
     const found = TAG_REGEXP.exec(text)
     if (found === null) return undefined
-    if (found[1] !== undefined) tags.push(found[1])
+    if (found[1] !== undefined) tags.push(...new Set([found[1], uncodedTag(found[1])]))
   }
   return tags.length === 0 ? undefined : tags
 }

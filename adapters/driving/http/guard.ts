@@ -46,9 +46,9 @@ const makeProtection = (check: Hook) => new Elysia().use(bearer()).onBeforeHandl
 export const makeGuard = (verifier: TokenVerifier["Service"], responder: Responder): Guard => {
   const check = (access: Access): Hook => {
     const rule = Effect.runSync(makeAccess(access))
-    return async ({ request, set, bearer }) =>
+    return async ({ request, set, route, bearer }) =>
       responder.decide(
-        { request, set },
+        { request, set, route },
         Effect.flatMapEager(authenticate(verifier, request.headers.get("authorization"), bearer), (claims) =>
           authorize(claims, rule),
         ),

@@ -114,10 +114,15 @@ export const metricsRoutes = (format: Effect.Effect<string>, responder: Responde
         detail: {
           tags: ["operations"],
           operationId: "metrics",
-          summary: "Counts and times of requests",
+          summary: "Figures of requests, store, restarts, posts and process",
           security: guarded ? SECURITY : [],
           responses: {
-            200: plainDoc("Prometheus text format", "text/plain", { type: "string" }, "# TYPE http_requests counter\n"),
+            200: plainDoc(
+              "Prometheus text format",
+              "text/plain",
+              { type: "string" },
+              "# TYPE http_requests_total counter\n",
+            ),
             ...refusalDocs(guarded ? guardRefusals(undefined) : ANY_REFUSALS),
           } as never,
         },

@@ -8,7 +8,7 @@ import { INTERNAL, PROBLEM_TYPE, type Problem, problemBody } from "./problem_bod
 export type Schemas = Readonly<Record<string, object>>
 
 /** A header of an answer. */
-interface HeaderDoc {
+export interface HeaderDoc {
   readonly description: string
   readonly schema: { readonly type: "string" | "integer" }
 }

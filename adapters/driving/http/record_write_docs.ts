@@ -67,9 +67,10 @@ interface Parts {
   ) => object
   readonly idParameter: object
   readonly notFound: RecordNotFound
-  /** Schema of a record, and of what a client submits of it. */
+  /** Schemas of a record, of what a client submits of it, and of a patch. */
   readonly record: object
   readonly submitted: object
+  readonly patch: object
   readonly example: { readonly sent: object; readonly record: object } | undefined
 }
 
@@ -86,7 +87,7 @@ const NULL = { type: "null" } as const
  * The schema of a merge patch: any fields of the record, `null` for one to be removed. Those that a record cannot be without
  * have no `null`; those with a default have it again once they are removed.
  */
-const patchSchema = (schema: object): object => {
+export const patchSchema = (schema: object): object => {
   const { default: fallback, ...plain } = schema as { readonly default?: unknown; readonly required?: unknown }
   if (!("properties" in plain) || !isObject(plain.properties)) return plain
   const { required, properties, ...rest } = plain
@@ -101,7 +102,7 @@ const patchSchema = (schema: object): object => {
 
 /** OpenAPI operations that change a record as a whole or in part, from the same schema that judges its records. */
 export const changeDocs = (parts: Parts): Readonly<Record<"replace" | "patch", object>> => {
-  const { collection, operation, idParameter, notFound, record, submitted, example } = parts
+  const { collection, operation, idParameter, notFound, record, submitted, patch, example } = parts
   const { name, requireMatch = false } = collection
   const { parameters, refusals } = changeCondition(name, requireMatch)
   const changed = { 200: okDoc("The record as it is now", record, example?.record, { headers: ETAG_HEADER }) }
@@ -112,17 +113,17 @@ export const changeDocs = (parts: Parts): Readonly<Record<"replace" | "patch", o
   return {
     replace: operation(
       "replace",
-      `Replace one of ${name}`,
+      "Replace a record",
       { parameters: [idParameter, ...parameters], ...jsonBody(submitted, example?.sent) },
       changed,
       [notFound, ...refusals, ...BODY_REFUSALS, ...uniqueRefusals(collection), assigned],
     ),
     patch: operation(
       "patch",
-      `Change some fields of one of ${name}`,
+      "Change some fields of a record",
       {
         parameters: [idParameter, ...parameters],
-        ...jsonBody(patchSchema(collection.fields), patchExample(parts), true, MERGE_PATCH_TYPE),
+        ...jsonBody(patch, patchExample(parts), true, MERGE_PATCH_TYPE),
       },
       changed,
       [notFound, ...refusals, ...PATCH_REFUSALS, ...uniqueRefusals(collection), assigned],

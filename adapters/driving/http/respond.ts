@@ -2,7 +2,7 @@ import { absurd, Cause, type Context, Effect, Exit, Scope } from "effect"
 import { describe, type ServiceError } from "./problem.ts"
 import { INTERNAL, PROBLEM_TYPE, type Problem, problemBody } from "./problem_body.ts"
 import { type RequestContext, requestIdOf } from "./request_context.ts"
-import { inRequestSpan } from "./request_span.ts"
+import type { RequestSpans } from "./request_span.ts"
 import { type Send, type SlowReader, streamBody } from "./stream_body.ts"
 
 /** Something that is there now, or will be. */
@@ -66,9 +66,11 @@ const isComplete = <A, E, R>(program: Effect.Effect<A, E, R>): program is Exit.E
 
 /**
  * @param context the services the programs use, loggers among them
- * @param traced true when somebody collects spans: every program then runs in one
+ * @param spans those of the requests, when somebody collects them: every program then runs in one
  */
-export const makeResponder = <R>(context: Context.Context<R>, traced = false): Responder<R> => {
+export const makeResponder = <R>(context: Context.Context<R>, spans?: RequestSpans): Responder<R> => {
+  const within = <A, E, S>(request: RequestContext, program: Effect.Effect<A, E, S>) =>
+    spans === undefined ? program : spans.within(request, program)
   const fork = Effect.runForkWith(context)
 
   /** A remembered token and a row that was read at once are complete: they need no fiber. */
@@ -80,7 +82,8 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
 
   const refuse = (request: RequestContext, cause: Cause.Cause<ServiceError>): string => {
     const error = Cause.findErrorOption(cause)
-    const log = (entry: Effect.Effect<void>) => fork(Effect.annotateLogs(entry, "requestId", requestIdOf(request)))
+    const log = (entry: Effect.Effect<void>) =>
+      fork(within(request, Effect.annotateLogs(entry, "requestId", requestIdOf(request))))
     if (error._tag === "None") {
       log(Effect.logError("Unexpected failure", cause))
       return respondProblem(request, INTERNAL)
@@ -104,7 +107,7 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
 
   return {
     respond: (request, program, render) =>
-      settle(request, traced ? inRequestSpan(request, Effect.suspend(program)) : program(), (value) => {
+      settle(request, spans === undefined ? program() : within(request, Effect.suspend(program)), (value) => {
         const { status, headers, body } = render(value)
         const { set } = request
         set.status = status
@@ -118,7 +121,7 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
       const scope = Scope.makeUnsafe()
       const close = Scope.close(scope, Exit.void)
       const opened = Effect.onError(Scope.provide(Effect.suspend(open), scope), () => close)
-      return settle(request, traced ? inRequestSpan(request, opened) : opened, ({ headers, work }) => {
+      return settle(request, within(request, opened), ({ headers, work }) => {
         const { set } = request
         set.status = 200
         Object.assign(set.headers, headers)
@@ -127,6 +130,7 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
           fork(close)
           return ""
         }
+        // The stream may last for hours; the request's span is about its opening.
         const body = streamBody((send) => {
           const logged = work(send).pipe(
             Effect.catchTag("SlowReader", (slow) => Effect.logWarning(slow.message)),
@@ -140,7 +144,7 @@ export const makeResponder = <R>(context: Context.Context<R>, traced = false): R
         return new Response(body, { headers })
       })
     },
-    decide: (request, program) => settle(request, program, () => undefined),
+    decide: (request, program) => settle(request, within(request, program), () => undefined),
   }
 }
 

@@ -44,6 +44,7 @@ describe("defaults", () => {
       SCHEDULER_SCALE_GROUP: "restreamer",
       SCHEDULER_ROLES: "operator",
       MEDIA_ROLES: "publisher",
+      OTEL_SERVICE_NAME: "portolan",
     })
   })
 })
@@ -162,7 +163,7 @@ describe("unknown variables", () => {
       HOSTNAME: "h",
       PORTS: "1",
       LOG_DIR: "/l",
-      OTEL_SERVICE_NAME: "s",
+      OTEL_LOG_LEVEL: "s",
       TEST_MONGODB_URL: "m",
       PATH: "/",
     }
