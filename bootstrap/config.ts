@@ -47,6 +47,8 @@ export const VARIABLES = {
   MONGODB_SINGLE_WRITER: flag(false, "takes a server without atomic counters (FerretDB), for one process alone"),
   DB_MAX_OPEN_CONNS: poolSize("largest number of open connections; empty keeps the driver's default"),
   DB_MAX_IDLE_CONNS: poolSize("connections that stay open once idle; empty keeps the driver's default"),
+  RECORDS_URL: httpUrl("service whose records `portolan records` asks for; the one on HOST and PORT when unset"),
+  RECORDS_TOKEN: secret("access token of `portolan records`"),
   SCHEDULER_URL: httpUrl("scheduler agent; enables the scheduler routes"),
   SCHEDULER_TOKEN: secret("ACL token of the scheduler"),
   SCHEDULER_SCALE_GROUP: text("restreamer", "task group that scale and restart target"),
@@ -144,7 +146,7 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
  * that any program may use (`HOST`, `LOG_...`, `OTEL_...`).
  */
 const OWN_NAME_REGEXP =
-  /^(?:(?:AUTH|CORS|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_(?:FEED|IN)|STORE)/i
+  /^(?:(?:AUTH|CORS|DB|GRAPH|IDP|MEDIA|MONGODB|RECORDS|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_(?:FEED|IN)|STORE)/i
 
 /** The nearest name, of the same first word when there is one. */
 const nearest = (name: string): string => {

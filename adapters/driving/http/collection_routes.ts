@@ -19,6 +19,7 @@ import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
 import { pageLinks, readPage } from "./page_query.ts"
 import { readId, recordAnswer, render } from "./record_answer.ts"
 import { isKnown } from "./record_condition.ts"
+import { type ExportHandler, makeExportHandler } from "./record_export.ts"
 import { type ItemHandler, makeWriteHandlers, type WriteHandlers } from "./record_writes.ts"
 import type { RequestContext } from "./request_context.ts"
 import { type Responder, refusing } from "./respond.ts"
@@ -31,6 +32,7 @@ export interface CollectionHandler extends WriteHandlers {
   readonly get: ItemHandler
   readonly create: Handler
   readonly import: Handler
+  readonly export: ExportHandler
   /** Of a collection that was defined with `changes`. */
   readonly changes: ChangesHandler
 }
@@ -53,6 +55,7 @@ const makeHandler = <F extends object>(
   const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
   return {
     ...makeCreateHandlers(service, responder, guard),
+    export: makeExportHandler(service, responder),
     list: async ({ request, set, route, path }) =>
       respond(
         { request, set, route },
@@ -118,6 +121,8 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     .post("/import", handler.import, hooks("create", "import"))
     .get("/import", refuse("POST"), HIDDEN)
     .all("/import", refuse("POST"), HIDDEN)
+    .get("/export", handler.export, hooks("list", "export"))
+    .all("/export", refuse("GET, HEAD"), HIDDEN)
     .get("/:id", handler.get, hooks("get"))
     .post("", handler.create, hooks("create"))
     .delete("/:id", handler.delete, hooks("delete"))
