@@ -33,6 +33,7 @@ export type {
   Patch,
   RecordOf,
   Submitted,
+  Where,
 } from "./client_types.ts"
 export { ApiError }
 

@@ -60,6 +60,12 @@ const stackPorts = async (): Promise<NonNullable<Scene["replaced"]>> => {
   ]
 }
 
+/** A service of its own port for a page of records, and a token for it. */
+const recordsPlace = async (token: string): Promise<Pick<Scene, "environment" | "replaced">> => {
+  const port = await freePort()
+  return { environment: { PORT: port, TOKEN: token }, replaced: [["127.0.0.1:8080", `127.0.0.1:${port}`]] }
+}
+
 const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
   "README.md": async ({ folder }) => {
     // As in a clone: everything of it, and a folder of its own for what is made.
@@ -77,22 +83,30 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
       ],
     }
   },
-  "domain/records/README.md": async ({ token }) => {
-    const port = await freePort()
-    return {
-      environment: { PORT: port, TOKEN: token },
-      replaced: [["127.0.0.1:8080", `127.0.0.1:${port}`]],
-      blocks: [
-        { goesOn: /Listening/ },
-        {
-          shows:
-            /^\{"response":"OK","data":(\{"id":1,"name":"Vasa","length_m":69\})\}\{"response":"OK","data":\[\1\]\}\{"response":"OK","data":\1\}$/,
-        },
-        { shows: /"data":\[\{"id":2,"name":"Amphion"\},\{"id":3,.*"data":\{"created":2,"firstId":4,"lastId":5\}/s },
-        { follows: /^retry: \d+\nid: \S+\n\n/ },
-      ],
-    }
-  },
+  "domain/records/README.md": async ({ token }) => ({
+    ...(await recordsPlace(token)),
+    blocks: [
+      { goesOn: /Listening/ },
+      {
+        shows:
+          /^\{"response":"OK","data":(\{"id":1,"name":"Vasa","length_m":69\})\}\{"response":"OK","data":\[\1\]\}\{"response":"OK","data":\1\}$/,
+      },
+    ],
+  }),
+  "domain/records/writing.md": async ({ token }) => ({
+    ...(await recordsPlace(token)),
+    blocks: [
+      { goesOn: /Listening/ },
+      { shows: /"data":\[\{"id":1,"name":"Vasa",[^[]*\{"id":2,"name":"Amphion",/ },
+      { shows: /"data":\{"created":2,"firstId":3,"lastId":4\}/ },
+      { shows: /^(\{"response":"OK","data":\{"id":5,.*\}\})\1$/ },
+      { shows: /"length_m":69,.*"length_m":69\.2,/ },
+    ],
+  }),
+  "domain/records/changes.md": async ({ token }) => ({
+    ...(await recordsPlace(token)),
+    blocks: [{ goesOn: /Listening/ }, { follows: /^retry: \d+\nid: \S+\n\n/ }],
+  }),
   "domain/identity/README.md": async () => {
     const { url, seen } = await serving(localServer(() => ({ body: '{"access_token":"a-token","expires_in":60}' })))
     return {
@@ -181,6 +195,7 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
         { shows: /MAX_IN_FLIGHT +1024/ },
         { shows: /portolan stack up \[flags\]/ },
         { goesOn: /Listening/ },
+        { shows: /CORS_ORIGINS +https:\/\/app\.example\.com,http:\/\/localhost:5173/ },
         { shows: /^$/ },
         { shows: /^$/ },
         { shows: /STORE +mongo.*MONGODB_URL +<set>/s },

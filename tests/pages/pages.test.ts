@@ -121,11 +121,8 @@ describe("operations", () => {
 describe("decisions", () => {
   test("why each package is there, and no other", () => {
     const explained = tableOf(pageAt("DECISIONS.md").text, "Package").flatMap(([cell = ""]) => codesIn(cell))
-    const { dependencies, devDependencies } = manifest
-    expect(explained.sort()).toEqual(
-      [...Object.keys(dependencies), ...Object.keys(devDependencies)]
-        .filter((name) => !name.startsWith("@types/"))
-        .sort(),
-    )
+    const { dependencies, peerDependencies, devDependencies } = manifest
+    const named = Object.keys({ ...dependencies, ...peerDependencies, ...devDependencies })
+    expect(explained.sort()).toEqual(named.filter((name) => !name.startsWith("@types/")).sort())
   })
 })

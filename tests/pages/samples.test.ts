@@ -99,6 +99,39 @@ const WORLDS: Readonly<Record<string, ReadonlyArray<(at: number) => Promise<void
       expect(readFileSync(join(folderOf(at), "deleted.log"), "utf8")).toBe("ships 1\n")
     },
   ],
+  "domain/records/client.md": [
+    async (at) => {
+      const served = await serve()
+      const out = await run(at, { PRODUCTS_URL: `${served.address}/api/products`, TOKEN: token })
+      expect(out).toContain("Anchor chain 0\n")
+      expect(await stop(served)).toBe(0)
+    },
+    async (at) => {
+      const collection = {
+        name: "ships",
+        changes: true,
+        fields: { type: "object", properties: { name: { type: "string" } } },
+      }
+      const file = join(folderOf(at), "collections.json")
+      writeFileSync(file, JSON.stringify({ collections: [collection] }))
+      const served = await serve({ COLLECTIONS: file })
+      const ships = `${served.address}/api/ships`
+      const create = (name: string) => fetch(ships, { method: "POST", headers, body: JSON.stringify({ name }) })
+      await create("Vasa")
+      const follower = start(at, { SHIPS_URL: ships, TOKEN: token })
+      const lines: Array<string> = []
+      for await (const text of follower.stdout.pipeThrough(new TextDecoderStream())) {
+        lines.push(...text.trim().split("\n"))
+        if (lines.length === 1) await create("Kronan")
+        if (lines.length === 2) await fetch(`${ships}/1`, { method: "DELETE", headers })
+        if (lines.length >= 3) break
+      }
+      follower.kill()
+      await follower.exited
+      expect(lines).toEqual(["start 1", "create 2", "delete 1"])
+      expect(await stop(served)).toBe(0)
+    },
+  ],
   "domain/scheduler/README.md": [
     async (at) => {
       await run(at, { SCHEDULER_URL: agent.url, NODE_ID: agent.agent.nodeId })

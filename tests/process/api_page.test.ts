@@ -63,6 +63,7 @@ realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
       "create_products",
       "delete_products",
       "import_products",
+      "export_products",
       "delete_products_as_admin",
     ])
 

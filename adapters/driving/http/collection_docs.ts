@@ -4,7 +4,16 @@ import { assignedFields, stamped } from "../../../domain/records/assigned_fields
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
-import { IMPORTED_EXAMPLE, IMPORTED_SCHEMA, KEY_PARAMETER, keyRefusals, linesBody, oneOrMany } from "./bulk_docs.ts"
+import {
+  EXPORT_PARAMETERS,
+  exportAnswer,
+  IMPORTED_EXAMPLE,
+  IMPORTED_SCHEMA,
+  KEY_PARAMETER,
+  keyRefusals,
+  linesBody,
+  oneOrMany,
+} from "./bulk_docs.ts"
 import { CHANGES_PARAMETERS, changesAnswer, changesRefusals } from "./change_feed_docs.ts"
 import { BODY_REFUSALS, LINES_REFUSALS } from "./json_body.ts"
 import { invalidCount } from "./page_query.ts"
@@ -22,6 +31,7 @@ import {
   STORE_AWAY,
   schemaRef,
 } from "./problem_docs.ts"
+import { invalidAfterId } from "./record_export.ts"
 import {
   changeCondition,
   changeDocs,
@@ -29,6 +39,7 @@ import {
   IF_NONE_MATCH,
   NOT_MODIFIED,
   patchSchema,
+  uniqueRefusals,
 } from "./record_write_docs.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
@@ -107,7 +118,9 @@ export const collectionSchemas = (collection: Collection<object>): Schemas => {
  *
  * @see OpenAPI 3.1, operation object
  */
-export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
+export const collectionDocs = (
+  collection: Collection<object>,
+): Readonly<Record<Operation | "import" | "export", object>> => {
   const { name, roles } = collection
   const example = exampleOf(collection)
   const names = namesOf(name)
@@ -197,15 +210,23 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
           },
         ),
       },
-      [...BODY_REFUSALS, invalidRecord, ...keyRefusals(name)],
+      [...BODY_REFUSALS, invalidRecord, ...keyRefusals(name), ...uniqueRefusals(collection)],
     ),
     import: operation(
       "create",
       "Create records from lines of JSON, all or nothing",
       { parameters: [KEY_PARAMETER], ...linesBody(example?.sent) },
       { 201: okDoc("How many records, and their ids", IMPORTED_SCHEMA, IMPORTED_EXAMPLE) },
-      [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name)],
+      [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name), ...uniqueRefusals(collection)],
       "import",
+    ),
+    export: operation(
+      "list",
+      "Export every record as lines of JSON",
+      { parameters: EXPORT_PARAMETERS },
+      exportAnswer(example?.record),
+      [invalidAfterId],
+      "export",
     ),
     delete: operation(
       "delete",
