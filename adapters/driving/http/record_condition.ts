@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import type { Meant } from "../../../application/records/record_updates.ts"
-import { uncodedTags } from "./compression.ts"
 import { entityTag, matchesStrongly, matchesWeakly, readTags, type TagList } from "./entity_tag.ts"
 import { HttpRefusal } from "./http_refusal.ts"
 
@@ -16,7 +15,7 @@ export const conditionRequired = new HttpRefusal({
 
 const read = (headers: Headers, name: "If-Match" | "If-None-Match"): TagList | HttpRefusal | undefined => {
   const text = headers.get(name)
-  return text === null ? undefined : (readTags(uncodedTags(text)) ?? invalidCondition(name))
+  return text === null ? undefined : (readTags(text) ?? invalidCondition(name))
 }
 
 /**
@@ -49,6 +48,6 @@ export const readCondition = (
 /** True when the client of a GET has this state of the record already. A header that cannot be read asks for nothing. */
 export const isKnown = (headers: Headers, tag: string): boolean => {
   const text = headers.get("if-none-match")
-  const tags = text === null ? undefined : readTags(uncodedTags(text))
+  const tags = text === null ? undefined : readTags(text)
   return tags !== undefined && matchesWeakly(tags, tag)
 }
