@@ -94,16 +94,17 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
   const refuse = (...allow: ReadonlyArray<string>) => refusing(responder, methodNotAllowed(allow.join(", ")))
+  // The API page shows them in this order.
   const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
+    .get("/:id", handler.get, hooks("get"))
+    .post("", handler.create, hooks("create"))
+    .delete("/:id", handler.delete, hooks("delete"))
     .post("/import", handler.import, hooks("create", "import"))
     .get("/import", refuse("POST"), HIDDEN)
     .all("/import", refuse("POST"), HIDDEN)
     .get("/export", handler.export, hooks("list", "export"))
     .all("/export", refuse("GET, HEAD"), HIDDEN)
-    .get("/:id", handler.get, hooks("get"))
-    .post("", handler.create, hooks("create"))
-    .delete("/:id", handler.delete, hooks("delete"))
   const { updates = [] } = collection
   const replaces = updates.includes("replace")
   const patches = updates.includes("patch")
