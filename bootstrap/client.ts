@@ -33,6 +33,7 @@ export type {
   Patch,
   RecordOf,
   Submitted,
+  Where,
 } from "./client_types.ts"
 export { ApiError }
 
@@ -160,7 +161,8 @@ export const createClient = <C extends object, Optional extends PropertyKey = ne
   }
   const dataOf = async <A>(call: Call): Promise<A> => (await ask<A>(call)).data
 
-  const keyed = ({ idempotencyKey: key }: CreateOptions) => (key === undefined ? {} : { "idempotency-key": key })
+  const keyed = ({ idempotencyKey: key }: CreateOptions): Readonly<Record<string, string>> =>
+    key === undefined ? {} : { "idempotency-key": key }
   const matching = ({ ifMatch }: ChangeOptions): Readonly<Record<string, string>> =>
     ifMatch === undefined ? {} : { "if-match": ifMatch }
   const itemPath = (id: number) => `/${encodeURIComponent(id)}`

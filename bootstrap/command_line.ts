@@ -4,6 +4,7 @@ import { allocationCommands } from "../adapters/driving/cli/allocations.ts"
 import { type CommandGroup, command, port, toggle } from "../adapters/driving/cli/command.ts"
 import { jobCommands, type SchedulerProviders } from "../adapters/driving/cli/jobs.ts"
 import { mediaCommands } from "../adapters/driving/cli/media.ts"
+import { type FindService, recordCommands } from "../adapters/driving/cli/records.ts"
 import { stackCommands } from "./stack_commands.ts"
 
 // What a command works with is loaded when it runs: help, and the other commands, cost nothing of it.
@@ -100,6 +101,12 @@ const media = Effect.flatMap(
   ({ tools }) => tools,
 )
 
+const findService: FindService = (words) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./records_command.ts")),
+    ({ findService }) => findService(words),
+  )
+
 /** The whole command line (contract section 5). */
 export const portolan: CommandGroup<"portolan"> = Command.make("portolan").pipe(
   Command.withDescription("Records, scheduler, media and gateway behind one set of ports"),
@@ -109,6 +116,7 @@ export const portolan: CommandGroup<"portolan"> = Command.make("portolan").pipe(
     token,
     config,
     health,
+    recordCommands(findService),
     jobCommands(provide),
     allocationCommands(provide),
     mediaCommands(media),

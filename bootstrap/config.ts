@@ -1,5 +1,6 @@
 import { ConfigProvider, Data, Effect, Config as Environment, Option, Redacted } from "effect"
 import { closest } from "fastest-levenshtein"
+import { FEEDS_MAX } from "../adapters/driving/http/open_feeds.ts"
 import { CLOCK_TOLERANCE_MAX_S } from "../domain/identity/token_rules.ts"
 import { PackageMissing } from "../domain/package_missing.ts"
 import {
@@ -27,7 +28,7 @@ export const VARIABLES = {
   PORT: wholeNumber(8080, 0, 65_535, "port of the public listener"),
   REUSE_PORT: flag(false, "lets several processes share the port, on Linux with STORE=mongo"),
   MAX_IN_FLIGHT: wholeNumber(1024, 1, 100_000, "requests that run at a time; the surplus gets 503"),
-  MAX_FEEDS: wholeNumber(256, 1, 100_000, "feeds of changes that may be open at a time; the surplus gets 503"),
+  MAX_FEEDS: wholeNumber(FEEDS_MAX, 1, 100_000, "feeds of changes that may be open at a time; the surplus gets 503"),
   CORS_ORIGINS: optionalOrigins("origins whose pages may use the service, or * for every one"),
   PORTOLAN_HOME: text(".portolan", "folder of the state: SQLite file, stack state, logs of the stack"),
   COLLECTIONS: optionalText("what `serve` serves: a .json file or a module exporting defineCollection results"),
@@ -46,6 +47,8 @@ export const VARIABLES = {
   MONGODB_SINGLE_WRITER: flag(false, "takes a server without atomic counters (FerretDB), for one process alone"),
   DB_MAX_OPEN_CONNS: poolSize("largest number of open connections; empty keeps the driver's default"),
   DB_MAX_IDLE_CONNS: poolSize("connections that stay open once idle; empty keeps the driver's default"),
+  RECORDS_URL: httpUrl("service whose records `portolan records` asks for; the one on HOST and PORT when unset"),
+  RECORDS_TOKEN: secret("access token of `portolan records`"),
   SCHEDULER_URL: httpUrl("scheduler agent; enables the scheduler routes"),
   SCHEDULER_TOKEN: secret("ACL token of the scheduler"),
   SCHEDULER_SCALE_GROUP: text("restreamer", "task group that scale and restart target"),
@@ -143,7 +146,7 @@ const crossMistakes = (config: Config): ReadonlyArray<Mistake> => {
  * that any program may use (`HOST`, `LOG_...`, `OTEL_...`).
  */
 const OWN_NAME_REGEXP =
-  /^(?:(?:AUTH|CORS|DB|GRAPH|IDP|MEDIA|MONGODB|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_(?:FEED|IN)|STORE)/i
+  /^(?:(?:AUTH|CORS|DB|GRAPH|IDP|MEDIA|MONGODB|RECORDS|SCHEDULER|SQLITE)_|COLLECTIONS|MAX_(?:FEED|IN)|STORE)/i
 
 /** The nearest name, of the same first word when there is one. */
 const nearest = (name: string): string => {

@@ -17,11 +17,14 @@ export class NotReady extends Data.TaggedError("NotReady")<{ readonly url: strin
 /** An address that stands for every one of this machine is none that can be asked. */
 const ASKED: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
 
-/** Where the service of an address says whether it is ready. */
-const readinessUrl = (address: string, port: number): string => {
-  const host = ASKED[address] ?? address
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/health/ready`
+/** Where a listener of this machine is asked. */
+export const addressOf = (listensOn: string, port: number): string => {
+  const host = ASKED[listensOn] ?? listensOn
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 }
+
+/** Where the service of an address says whether it is ready. */
+const readinessUrl = (address: string, port: number): string => `${addressOf(address, port)}/health/ready`
 
 /** The code of a problem body, which says what is missing. */
 const codeOf = (text: string): string | undefined => {

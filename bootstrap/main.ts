@@ -6,6 +6,7 @@ import { VERSION } from "./version.ts"
 const exitCode = await runCommandLine(portolan, VERSION, process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  drained: () => new Promise((resolve) => process.stdout.write("", () => resolve())),
   interactive: process.stderr.isTTY === true,
   // https://no-color.org: any text but an empty one.
   coloured: process.stdout.isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb",

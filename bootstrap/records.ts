@@ -87,7 +87,7 @@ export interface Records {
  * @throws {PackageMissing} when records are to live in MongoDB and the package `mongodb` is not installed
  * @throws {InvalidIdentitySetup} when a key or rule of the realm can never work
  */
-export const openRecords = async ({ store, realm, maxFeeds = 256 }: RecordsOptions): Promise<Records> => {
+export const openRecords = async ({ store, realm, maxFeeds }: RecordsOptions): Promise<Records> => {
   const runtime = libraryRuntime(Layer.mergeAll(storeOf(store), verifierLayer(realm)))
   const context = await runtime.context()
   const responder = makeResponder(context)

@@ -14,7 +14,7 @@ import {
   type PositionGone,
   type RecordNotFound,
 } from "../../domain/records/errors.ts"
-import { makePage, type Page } from "../../domain/records/page.ts"
+import { makePage, PAGE_LIMIT_MAX, type Page } from "../../domain/records/page.ts"
 import { type Fields, fieldsOf, type RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
@@ -29,6 +29,8 @@ export interface RecordStore<F extends object> extends UpdatedStore<F> {
   readonly prepare: Effect.Effect<void, StoreUnavailable>
   /** Records in ascending id order. */
   readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
+  /** The records with the lowest ids above `after`, in ascending order; at most `limit`, 0..1000. */
+  readonly above: (after: number, limit: number) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   /** @param fields already judged by the collection */
   readonly create: (fields: F) => Effect.Effect<Stored<F>, NotUnique | StoreUnavailable>
   /**
@@ -70,6 +72,13 @@ export interface RecordService<F extends object> extends RecordUpdates<F> {
     readonly start?: number
     readonly limit?: number
   }) => Effect.Effect<Listed<F>, InvalidPage | StoreUnavailable>
+  /**
+   * The first {@link PAGE_LIMIT_MAX} records with an id above `after`, in ascending order. Whoever reads all of a collection this
+   * way sees each record once that is there all the time, whatever is created and deleted meanwhile.
+   *
+   * @param after an id, or 0 for the beginning
+   */
+  readonly above: (after: number) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   readonly get: (id: number) => Effect.Effect<Stored<F>, RecordNotFound | StoreUnavailable>
   /** @param input untrusted: judged by the collection before the store is called */
   readonly create: (input: unknown) => Effect.Effect<Stored<F>, InvalidRecord | NotUnique | StoreUnavailable>
@@ -128,6 +137,8 @@ export const makeRecordStore = <F extends object>(
   return {
     prepare,
     list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
+    above: (after, limit) =>
+      first(() => repository.list(name, { start: 0, limit, after: [after] }) as ReturnType<RecordStore<F>["above"]>),
     get: (id) => first(() => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>),
     create: (fields) =>
       first(
@@ -185,6 +196,7 @@ export const makeRecordService = <F extends object>(
     Effect.flatMapEager(makePage(wanted), (page) =>
       Effect.mapEager(store.list(page), (records) => ({ records, page })),
     ),
+  above: (after) => store.above(after, PAGE_LIMIT_MAX),
   get: store.get,
   create: (input) => Effect.flatMapEager(collection.check(input), store.create),
   ...makeRecordUpdates(collection, store),

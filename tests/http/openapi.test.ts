@@ -128,7 +128,9 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["GET /api/products", `200 ${GUARDED}`],
   ["GET /api/products/{id}", `200 304 404 ${GUARDED}`],
   ["POST /api/products", `201 409 ${BODY} ${GUARDED}`],
+  ["GET /api/products/export", `200 ${GUARDED}`],
   ["POST /api/products/import", `201 409 ${BODY} ${GUARDED}`],
+  ["GET /api/charts/export", `200 ${GUARDED}`],
   ["POST /api/charts/import", `201 409 ${BODY} ${GUARDED}`],
   ["DELETE /api/products/{id}", `200 404 412 ${GUARDED}`],
   ["GET /api/charts", `200 ${GUARDED}`],
@@ -159,6 +161,8 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
 const OTHER_TYPES: Readonly<Record<string, string>> = {
   "GET /metrics": "text/plain",
   "GET /api/charts/changes": "text/event-stream",
+  "GET /api/products/export": "application/x-ndjson",
+  "GET /api/charts/export": "application/x-ndjson",
 }
 
 describe("the OpenAPI document", () => {

@@ -26,12 +26,14 @@ describe("portolan", () => {
       "token",
       "config",
       "health",
+      "records",
       "jobs",
       "allocations",
       "media",
       "stack",
     ])
     expect(await listed(["jobs"])).toContain("restart")
+    expect(await listed(["records"])).toEqual(["list", "get", "create", "delete", "import", "export"])
     expect(await listed(["stack"])).toEqual(["up", "status", "logs", "token", "env", "down", "check", "upstream"])
     const help = await runHere(["help", "stack", "up"])
     expect(help.code).toBe(0)

@@ -24,6 +24,8 @@ const EXIT = { done: 0, failed: 1, usage: 2 } as const
 export interface Terminal {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
+  /** Waits until what was written to `out` has been taken: for results that do not fit into memory. */
+  readonly drained?: () => Promise<void>
   /** True when a person watches `err`: progress lines make sense. */
   readonly interactive: boolean
   /** True when results may be coloured: a person watches `out`, and NO_COLOR is not set. */

@@ -10,6 +10,7 @@ import type { RestartRecord } from "../../../domain/scheduler/restart_journal.ts
 import type { Place, SchedulerPort } from "../../../domain/scheduler/scheduler_port.ts"
 import { type CommandError, type CommandGroup, command, done, optionalText, positive, toggle } from "./command.ts"
 import { textTable } from "./text_table.ts"
+import { UnreadableFile } from "./unreadable_file.ts"
 
 /** Gives a program the services that the configuration describes. Restarts bring the journal with them. */
 export interface SchedulerProviders {
@@ -19,14 +20,6 @@ export interface SchedulerProviders {
   readonly restarts: <A, E extends CommandError>(
     program: Effect.Effect<A, E, SchedulerPort | Restarts>,
   ) => Effect.Effect<A, CommandError>
-}
-
-/** A file that is not what its command reads. */
-class UnreadableFile extends Data.TaggedError("UnreadableFile")<{ readonly path: string; readonly rule: string }> {
-  readonly code = "UNREADABLE_FILE"
-  override get message(): string {
-    return `${this.path} ${this.rule}`
-  }
 }
 
 /** The second step of a restart did not come through. */

@@ -2,6 +2,8 @@ import { BATCH_MAX } from "../../../domain/records/batch.ts"
 import { KeyInUse, KeyReused } from "../../../domain/records/errors.ts"
 import { IDEMPOTENCY_KEY, invalidKey } from "./idempotency_key.ts"
 import type { ServiceError } from "./problem.ts"
+import { plainDoc, type ResponseDocs } from "./problem_docs.ts"
+import { LINES_TYPE } from "./record_export.ts"
 
 /** One of something, or an array of up to {@link BATCH_MAX}. */
 export const oneOrMany = (schema: object) => ({
@@ -32,7 +34,7 @@ export const linesBody = (example: object | undefined) => ({
     required: true,
     description: `1 to ${BATCH_MAX} lines, each of them one record as JSON`,
     content: {
-      "application/x-ndjson": {
+      [LINES_TYPE]: {
         schema: { type: "string" },
         ...(example === undefined ? {} : { example: `${JSON.stringify(example)}\n` }),
       },
@@ -57,3 +59,23 @@ export const IMPORTED_SCHEMA = {
 
 /** An example of {@link IMPORTED_SCHEMA}. */
 export const IMPORTED_EXAMPLE = { created: 1, firstId: 7, lastId: 7 }
+
+/** Where an export goes on. */
+export const EXPORT_PARAMETERS = [
+  {
+    name: "after",
+    in: "query",
+    description: "Id after which to go on: that of the last whole line of an export that broke",
+    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+  },
+]
+
+/** @param record an example of the collection's records, when there is one */
+export const exportAnswer = (record: object | undefined): ResponseDocs => ({
+  200: plainDoc(
+    "Every record as one line of JSON, in ascending id order. A connection that breaks before the body's end means that it is not whole",
+    LINES_TYPE,
+    { type: "string" },
+    `${JSON.stringify(record ?? { id: 7 })}\n`,
+  ),
+})

@@ -4,7 +4,16 @@ import { assignedFields, stamped } from "../../../domain/records/assigned_fields
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
-import { IMPORTED_EXAMPLE, IMPORTED_SCHEMA, KEY_PARAMETER, keyRefusals, linesBody, oneOrMany } from "./bulk_docs.ts"
+import {
+  EXPORT_PARAMETERS,
+  exportAnswer,
+  IMPORTED_EXAMPLE,
+  IMPORTED_SCHEMA,
+  KEY_PARAMETER,
+  keyRefusals,
+  linesBody,
+  oneOrMany,
+} from "./bulk_docs.ts"
 import { CHANGES_PARAMETERS, changesAnswer, changesRefusals } from "./change_feed_docs.ts"
 import { BODY_REFUSALS, LINES_REFUSALS } from "./json_body.ts"
 import { invalidCount } from "./page_query.ts"
@@ -22,6 +31,7 @@ import {
   STORE_AWAY,
   schemaRef,
 } from "./problem_docs.ts"
+import { invalidAfterId } from "./record_export.ts"
 import {
   changeCondition,
   changeDocs,
@@ -107,7 +117,9 @@ export const collectionSchemas = (collection: Collection<object>): Schemas => {
  *
  * @see OpenAPI 3.1, operation object
  */
-export const collectionDocs = (collection: Collection<object>): Readonly<Record<Operation | "import", object>> => {
+export const collectionDocs = (
+  collection: Collection<object>,
+): Readonly<Record<Operation | "import" | "export", object>> => {
   const { name, roles } = collection
   const example = exampleOf(collection)
   const names = namesOf(name)
@@ -206,6 +218,14 @@ export const collectionDocs = (collection: Collection<object>): Readonly<Record<
       { 201: okDoc("How many records, and their ids", IMPORTED_SCHEMA, IMPORTED_EXAMPLE) },
       [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name)],
       "import",
+    ),
+    export: operation(
+      "list",
+      "Export every record as lines of JSON",
+      { parameters: EXPORT_PARAMETERS },
+      exportAnswer(example?.record),
+      [invalidAfterId],
+      "export",
     ),
     delete: operation(
       "delete",

@@ -1,6 +1,9 @@
 import { Deferred, Effect, type Scope } from "effect"
 import { type HttpRefusal, tooManyFeeds } from "./http_refusal.ts"
 
+/** Feeds that may be open at a time, where nobody says how many. */
+export const FEEDS_MAX = 256
+
 /** The feeds of changes that are open: how many there may be, and their common end. */
 export interface OpenFeeds {
   /**
@@ -16,7 +19,7 @@ export interface OpenFeeds {
 }
 
 /** @param max how many feeds may be open at a time */
-export const makeOpenFeeds = (max: number): OpenFeeds => {
+export const makeOpenFeeds = (max: number = FEEDS_MAX): OpenFeeds => {
   const end = Deferred.makeUnsafe<void>()
   let open = 0
   return {

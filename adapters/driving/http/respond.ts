@@ -19,6 +19,8 @@ export interface Answer {
 export interface StreamAnswer<R> {
   readonly headers: Readonly<Record<string, string>>
   readonly work: (send: Send) => Effect.Effect<void, ServiceError | SlowReader, R>
+  /** True for an answer that has an end: when `work` fails, its client must see that it is not whole. False when omitted. */
+  readonly whole?: boolean
 }
 
 /**
@@ -59,6 +61,13 @@ export const respondProblem = (context: RequestContext, problem: Problem): strin
   set.headers["content-type"] = PROBLEM_TYPE
   Object.assign(set.headers, problem.headers)
   return problemBody(requestIdOf(context), problem)
+}
+
+/** What the log is told of a stream that did not come to its end; nothing when its client went away. */
+const endOf = (cause: Cause.Cause<ServiceError | SlowReader>): Effect.Effect<void> => {
+  const error = Cause.findErrorOption(cause)
+  if (error._tag === "Some" && error.value._tag === "SlowReader") return Effect.logWarning(error.value.message)
+  return Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("A stream ended", cause)
 }
 
 /** True for a program that has its result already: an `Exit` is an `Effect`. */
@@ -121,7 +130,7 @@ export const makeResponder = <R>(context: Context.Context<R>, spans?: RequestSpa
       const scope = Scope.makeUnsafe()
       const close = Scope.close(scope, Exit.void)
       const opened = Effect.onError(Scope.provide(Effect.suspend(open), scope), () => close)
-      return settle(request, within(request, opened), ({ headers, work }) => {
+      return settle(request, within(request, opened), ({ headers, work, whole = false }) => {
         const { set } = request
         set.status = 200
         Object.assign(set.headers, headers)
@@ -132,14 +141,10 @@ export const makeResponder = <R>(context: Context.Context<R>, spans?: RequestSpa
         }
         // The stream may last for hours; the request's span is about its opening.
         const body = streamBody((send) => {
-          const logged = work(send).pipe(
-            Effect.catchTag("SlowReader", (slow) => Effect.logWarning(slow.message)),
-            Effect.catchCause((cause) =>
-              Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("A stream ended", cause),
-            ),
-            Effect.annotateLogs("requestId", requestId),
+          const logged = Effect.tapCause(work(send), (cause) =>
+            Effect.annotateLogs(endOf(cause), "requestId", requestId),
           )
-          return fork(Effect.ensuring(logged, close))
+          return fork(Effect.ensuring(whole ? logged : Effect.ignoreCause(logged), close))
         })
         return new Response(body, { headers })
       })

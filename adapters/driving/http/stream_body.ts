@@ -1,4 +1,4 @@
-import { Data, Effect, type Fiber } from "effect"
+import { Data, Effect, Exit, type Fiber } from "effect"
 
 /** How long a client may leave what was sent to it unread, seconds. */
 const PATIENCE_S = 30
@@ -17,13 +17,13 @@ const utf8 = new TextEncoder()
 
 /**
  * A body whose pieces come from a running program. It ends with the program, and the program is interrupted when the client
- * goes away.
+ * goes away. When the program fails, the connection breaks: the client sees that the body is not whole.
  *
  * @param start begins the program, which calls `send` for one text after the other
  */
-export const streamBody = (start: (send: Send) => Fiber.Fiber<void>): ReadableStream<Uint8Array> => {
+export const streamBody = (start: (send: Send) => Fiber.Fiber<void, unknown>): ReadableStream<Uint8Array> => {
   let hasRoom = () => {}
-  let fiber: Fiber.Fiber<void> | undefined
+  let fiber: Fiber.Fiber<void, unknown> | undefined
   let ended = false
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -41,8 +41,9 @@ export const streamBody = (start: (send: Send) => Fiber.Fiber<void>): ReadableSt
           })
         })
       fiber = start(send)
-      fiber.addObserver(() => {
-        if (!ended) controller.close()
+      fiber.addObserver((exit) => {
+        if (!ended && Exit.isSuccess(exit)) controller.close()
+        else if (!ended) controller.error(new Error("The body is not whole"))
         ended = true
       })
     },
