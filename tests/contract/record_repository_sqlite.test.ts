@@ -102,6 +102,49 @@ describe("several processes on one file", () => {
   )
 })
 
+describe("a replaced record", () => {
+  test(
+    "survives kill -9 as it was last acknowledged, or as one later",
+    async () => {
+      const path = newPath()
+      const victim = await startRepository(path, "c")
+      victim.send("count 8")
+      const acknowledged = new Map<number, number>()
+      for (let told = 0; told < 400; told++) {
+        const [id, at] = (await victim.next()) as [number, number]
+        acknowledged.set(id, at)
+      }
+      await victim.kill()
+      await scoped(
+        Effect.gen(function* () {
+          const { repository } = yield* openFile(path)
+          expect(acknowledged.size).toBe(8)
+          for (const [id, at] of acknowledged)
+            expect([at, at + 1]).toContain(Number((yield* repository.get("c", id))["at"]))
+        }),
+      )
+    },
+    PROCESSES_MS,
+  )
+
+  test("is in every page at once, of this process and of another, also in pages that are remembered", async () => {
+    const path = newPath()
+    await scoped(
+      Effect.gen(function* () {
+        const repository = yield* openRemembering(path)
+        const other = yield* openRemembering(path)
+        yield* repository.create("c", { at: 0 })
+        for (let at = 0; at < 20; at++) {
+          for (const each of [repository, other]) expect<unknown>(yield* each.list("c", ALL)).toEqual([{ id: 1, at }])
+          const writer = at % 2 === 0 ? repository : other
+          yield* writer.replace("c", 1, { at }, { at: at + 1 })
+        }
+        expect<unknown>(yield* repository.list("c", ALL)).toEqual([{ id: 1, at: 20 }])
+      }),
+    )
+  })
+})
+
 describe("pages of many records", () => {
   const RECORDS = 10_000
   const fill = (db: DatabaseSync): void => {

@@ -89,6 +89,7 @@ const charts = defineCollection({
   requireMatch: true,
   timestamps: true,
   changes: true,
+  unique: ["title"],
 })
 const service = await sharedService({
   collections: [products, charts],
@@ -136,8 +137,8 @@ const OPERATIONS: ReadonlyArray<readonly [operation: string, statuses: string]> 
   ["GET /api/charts", `200 ${GUARDED}`],
   ["GET /api/charts/{id}", `200 304 404 ${GUARDED}`],
   ["POST /api/charts", `201 409 ${BODY} ${GUARDED}`],
-  ["PUT /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
-  ["PATCH /api/charts/{id}", `200 404 412 428 ${BODY} ${GUARDED}`],
+  ["PUT /api/charts/{id}", `200 404 409 412 428 ${BODY} ${GUARDED}`],
+  ["PATCH /api/charts/{id}", `200 404 409 412 428 ${BODY} ${GUARDED}`],
   ["DELETE /api/charts/{id}", `200 404 412 428 ${GUARDED}`],
   ["GET /api/charts/changes", `200 410 501 ${GUARDED}`],
   ["DELETE /admin/products/{id}", `200 403 404 412 ${GUARDED}`],

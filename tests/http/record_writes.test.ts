@@ -21,7 +21,14 @@ const plans = defineCollection({
   roles: { get: ["reader"], create: ["writer"], replace: ["editor"], patch: ["editor", "mender"] },
 })
 
-const service = await sharedService({ collections: [products, charts, logs, plans] })
+const vessels = defineCollection({
+  name: "vessels",
+  fields: Type.Object({ call: Type.Optional(Type.String({ minLength: 1 })) }),
+  updates: ["replace", "patch"],
+  unique: ["call"],
+})
+
+const service = await sharedService({ collections: [products, charts, logs, plans, vessels] })
 
 interface Chart {
   readonly id: number
@@ -70,6 +77,21 @@ describe("an entity tag", () => {
     const response = await service.send(path)
     expect(response.headers.get("etag")).toBe(tag)
     expect((await send("GET", path, undefined, { "if-none-match": tag })).status).toBe(304)
+  })
+})
+
+describe("a compressed answer", () => {
+  test("has a tag that conditions take", async () => {
+    const { path } = await created("charts", { title: "a".repeat(5000) })
+    const gzip = { "accept-encoding": "gzip" }
+    const coded = (await send("GET", path, undefined, gzip)).headers.get("etag") ?? ""
+    expect(coded).toEndWith('-gzip"')
+    const plain = await send("GET", path, undefined, { "accept-encoding": "identity" })
+    expect(plain.headers.get("etag")).toBe(coded.replace("-gzip", ""))
+    const again = await send("GET", path, undefined, { ...gzip, "if-none-match": coded })
+    expect([again.status, again.headers.get("etag")]).toEqual([304, coded])
+    expect((await send("PATCH", path, { scale: 2 }, { "if-match": coded })).status).toBe(200)
+    await expectProblem(await send("PATCH", path, { scale: 3 }, { "if-match": coded }), 412, "RECORD_CHANGED")
   })
 })
 
@@ -337,6 +359,38 @@ describe("methods", () => {
       expect(
         lines.filter((line) => line.includes(`"requestId":"${id}"`)).map((line) => JSON.parse(line)),
       ).toMatchObject([{ method, path, status: 200 }])
+  })
+})
+
+describe("a unique field", () => {
+  const create = (body: unknown, headers = {}) => send("POST", "/api/vessels", body, headers)
+  const expectTaken = async (response: Promise<Response>, pointer: string) => {
+    const problem = await expectProblem(await response, 409, "NOT_UNIQUE")
+    expect(problem.errors).toEqual([{ pointer, message: "must be unique, and is not" }])
+    expect(JSON.stringify(problem)).not.toContain("DEAN")
+  }
+
+  test("is refused by name, however the record would get its value", async () => {
+    expect((await create({ call: "DEAN" })).status).toBe(201)
+    const { path } = await created("vessels", { call: "DABC" })
+    await expectTaken(create({ call: "DEAN" }), "/call")
+    await expectTaken(create({ call: "DEAN" }, { "idempotency-key": '"a"' }), "/call")
+    await expectTaken(create([{ call: "D1" }, { call: "DEAN" }]), "/1/call")
+    await expectTaken(create([{ call: "D1" }, {}, { call: "D1" }]), "/2/call")
+    await expectTaken(
+      service.send("/api/vessels/import", {
+        method: "POST",
+        headers: { "content-type": "application/x-ndjson" },
+        body: '{"call":"D2"}\n{"call":"DEAN"}\n',
+      }),
+      "/1/call",
+    )
+    await expectTaken(send("PUT", path, { call: "DEAN" }), "/call")
+    await expectTaken(send("PATCH", path, { call: "DEAN" }), "/call")
+    expect((await send("PATCH", path, { call: "DABC" })).status).toBe(200)
+    expect((await send("PATCH", path, { call: null })).status).toBe(200)
+    expect((await create({ call: "DABC" })).status).toBe(201)
+    expect(await dataOf<ReadonlyArray<object>>(await service.send("/api/vessels"))).toHaveLength(3)
   })
 })
 

@@ -6,10 +6,12 @@
 //              "deleted" once acknowledged, "deleting" before the call
 //   once KEY   creates three records with this key, or one when the key ends in "1", until it is answered
 //              -> [KEY, first id], whenever that is
+//   count N    N records, each replaced by the next number without end, also over failures -> [id, number] once acknowledged,
+//              one a line
 //   stream N   creates, N at a time, without end -> each id as soon as it is acknowledged, one a line
 import { writeSync } from "node:fs"
 import { createInterface } from "node:readline"
-import { Context, Effect, Layer, Logger, ManagedRuntime, Redacted } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Logger, ManagedRuntime, Redacted } from "effect"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
 
 const [address = "", collection = ""] = process.argv.slice(2)
@@ -79,6 +81,31 @@ const COMMANDS: Readonly<Record<string, (argument: number) => Promise<unknown>>>
         }
     }
     return Promise.all(Array.from({ length: lanes }, (_, name) => lane(name)))
+  },
+  count: async (lanes) => {
+    const lane = async () => {
+      const { id } = await Effect.runPromise(repository.create(collection, { at: 0 }))
+      let acknowledged = 0
+      for (;;) {
+        const replaced = await Effect.runPromiseExit(
+          Effect.gen(function* () {
+            const { id: _, ...read } = yield* repository.get(collection, id)
+            // A call that failed may have been applied; one that succeeded has been.
+            if (Number(read["at"]) < acknowledged)
+              return yield* Effect.die(new Error("An acknowledged replace is lost"))
+            const at = Number(read["at"]) + 1
+            yield* repository.replace(collection, id, read, { at })
+            return at
+          }),
+        )
+        if (Exit.isSuccess(replaced)) {
+          acknowledged = replaced.value
+          say([id, acknowledged])
+        } else if (Cause.hasDies(replaced.cause)) throw Cause.squash(replaced.cause)
+        else await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    return Promise.all(Array.from({ length: lanes }, lane))
   },
   stream: async (width) => {
     const flow = async () => {

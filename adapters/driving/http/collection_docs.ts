@@ -39,6 +39,7 @@ import {
   IF_NONE_MATCH,
   NOT_MODIFIED,
   patchSchema,
+  uniqueRefusals,
 } from "./record_write_docs.ts"
 
 const ID_SCHEMA = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const
@@ -209,14 +210,14 @@ export const collectionDocs = (
           },
         ),
       },
-      [...BODY_REFUSALS, invalidRecord, ...keyRefusals(name)],
+      [...BODY_REFUSALS, invalidRecord, ...keyRefusals(name), ...uniqueRefusals(collection)],
     ),
     import: operation(
       "create",
       "Create records from lines of JSON, all or nothing",
       { parameters: [KEY_PARAMETER], ...linesBody(example?.sent) },
       { 201: okDoc("How many records, and their ids", IMPORTED_SCHEMA, IMPORTED_EXAMPLE) },
-      [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name)],
+      [...LINES_REFUSALS, invalidRecord, ...keyRefusals(name), ...uniqueRefusals(collection)],
       "import",
     ),
     export: operation(

@@ -1,7 +1,7 @@
 import { Effect, Exit } from "effect"
 import { isObject } from "../../../domain/json_object.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
-import { InvalidRecord, RecordChanged, type RecordNotFound } from "../../../domain/records/errors.ts"
+import { InvalidRecord, NotUnique, RecordChanged, type RecordNotFound } from "../../../domain/records/errors.ts"
 import { mergePatch } from "../../../domain/records/merge_patch.ts"
 import { BODY_REFUSALS, MERGE_PATCH_TYPE, PATCH_REFUSALS } from "./json_body.ts"
 import type { ServiceError } from "./problem.ts"
@@ -50,6 +50,10 @@ export const changeCondition = (collection: string, required: boolean) => ({
     ...(required ? [conditionRequired] : []),
   ] as ReadonlyArray<ServiceError>,
 })
+
+/** The refusal of a value that another record has, of a collection with unique fields. */
+export const uniqueRefusals = ({ name, unique = [] }: Collection<object>): ReadonlyArray<ServiceError> =>
+  unique.slice(0, 1).map((field) => new NotUnique({ collection: name, field }))
 
 /** What the operations of one collection are described with. */
 interface Parts {
@@ -112,7 +116,7 @@ export const changeDocs = (parts: Parts): Readonly<Record<"replace" | "patch", o
       "Replace a record",
       { parameters: [idParameter, ...parameters], ...jsonBody(submitted, example?.sent) },
       changed,
-      [notFound, ...refusals, ...BODY_REFUSALS, assigned],
+      [notFound, ...refusals, ...BODY_REFUSALS, ...uniqueRefusals(collection), assigned],
     ),
     patch: operation(
       "patch",
@@ -122,7 +126,7 @@ export const changeDocs = (parts: Parts): Readonly<Record<"replace" | "patch", o
         ...jsonBody(patch, patchExample(parts), true, MERGE_PATCH_TYPE),
       },
       changed,
-      [notFound, ...refusals, ...PATCH_REFUSALS, assigned],
+      [notFound, ...refusals, ...PATCH_REFUSALS, ...uniqueRefusals(collection), assigned],
     ),
   }
 }

@@ -169,6 +169,32 @@ describe("a collection is refused for", () => {
     [{ ...charts({}), roles: { list: [] } }, "collection 'charts': roles.list must not have fewer than 1 items"],
     [{ ...charts({}), roles: { list: "a" } }, "collection 'charts': roles.list must be array"],
     [{ ...charts({}), roles: { get: [1] } }, "collection 'charts': roles.get.0 must be string"],
+    [
+      { ...charts({ updatedAt: {} }), timestamps: true },
+      "collection 'charts', field 'updatedAt' must not be defined: the server assigns it",
+    ],
+    [{ ...charts({}), timestamps: "yes" }, "collection 'charts': timestamps must be boolean"],
+    [{ ...charts({}), updates: ["put"] }, "collection 'charts': updates.0 must be one of replace, patch"],
+    [{ ...charts({}), updates: "patch" }, "collection 'charts': updates must be array"],
+    [
+      { ...charts({}), updates: ["patch"], roles: { patch: ["a"], replace: ["a"] } },
+      "collection 'charts': roles.replace is of no use: 'updates' does not name 'replace'",
+    ],
+    [
+      { ...charts({ a: { type: "string" } }), unique: ["a", "b"] },
+      "collection 'charts': unique.1 names 'b', which is no field of texts or numbers alone",
+    ],
+    ...[{}, { type: "boolean" }, { type: "array" }, { type: "object" }, { enum: ["a", 1] }].map(
+      (a) =>
+        [
+          { ...charts({ a }), unique: ["a"] },
+          "collection 'charts': unique.0 names 'a', which is no field of texts or numbers alone",
+        ] as const,
+    ),
+    [
+      { ...charts({}), unique: ["id"] },
+      "collection 'charts': unique.0 names 'id', which is no field of texts or numbers alone",
+    ],
     [{ ...charts({}), role: {} }, "collection 'charts': role is not known"],
     [indexed("title"), "collection 'charts': indexes must be array"],
     [indexed([7]), "collection 'charts': indexes.0 must be either string or array"],
@@ -202,6 +228,79 @@ describe("a collection is refused for", () => {
     } catch (failure) {
       ok(failure instanceof InvalidCollectionSetup && failure.message.includes("cannot be judged here"))
     }
+  })
+})
+
+describe("a schema of named parts", () => {
+  const parts = (fields: object, $defs: object): unknown => ({
+    name: "charts",
+    fields: { type: "object", ...fields, $defs },
+  })
+
+  test("judges as if each part stood where it is named", () => {
+    const definition = parts(
+      {
+        properties: {
+          from: { $ref: "#/$defs/place", description: "Where it begins" },
+          via: { type: "array", items: { $ref: "#/$defs/place" } },
+          note: { type: ["string", "null"], minLength: 1, default: null },
+        },
+        required: ["from"],
+      },
+      {
+        place: { type: "object", properties: { name: { $ref: "#/$defs/name" } }, required: ["name"] },
+        name: { type: "string", minLength: 1, maxLength: 5 },
+      },
+    )
+    deepEqual(refusals(definition), [])
+    const { check, fields } = defineCollection(definition as CollectionDefinition<TObject>, accept)
+    deepEqual(Effect.runSync(check({ from: { name: "Elbe" } })), { from: { name: "Elbe" }, note: null })
+    const broken = Effect.runSync(Effect.result(check({ from: { name: "Hamburg" }, via: [{}], note: "" })))
+    deepEqual(Result.isFailure(broken) && broken.failure.issues.map(({ pointer }) => pointer), [
+      "/from/name",
+      "/via/0/name",
+      "/note",
+    ])
+    const text = JSON.stringify(fields)
+    ok(!text.includes("$ref") && !text.includes("$defs"))
+    ok(text.includes("Where it begins"))
+  })
+
+  for (const [fields, $defs, sentence] of [
+    [{ properties: { a: { $ref: "#/$defs/b" } } }, {}, "field 'a': $ref names no schema of '$defs'"],
+    [
+      { properties: { a: { $ref: "#/$defs/a", minLength: 1 } } },
+      { a: {} },
+      "field 'a': $ref must not stand beside 'minLength'",
+    ],
+    [
+      { properties: { a: { $ref: "#/$defs/a" } } },
+      { a: { items: { $ref: "#/$defs/b" } }, b: { not: { $ref: "#/$defs/a" } } },
+      ": fields.$defs.b.not.$ref leads back to itself",
+    ],
+    [{ properties: { a: { $ref: "#/$defs/a" } } }, { a: { minimum: "1" } }, ": fields.$defs.a.minimum must be number"],
+    [
+      { properties: { a: { $ref: "#/$defs/a" } } },
+      { a: { required: ["x"] } },
+      "field 'a': required names 'x', which is no property",
+    ],
+  ] as const)
+    test(`is refused: ${sentence}`, () => {
+      deepEqual(refusals(parts(fields, $defs)), [
+        `collection 'charts'${sentence.startsWith(":") ? "" : ", "}${sentence}`,
+      ])
+    })
+
+  test("is refused when its parts would make millions of rules", () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 30 }, (_, at) => {
+        const next = at === 29 ? { type: "string" } : { $ref: `#/$defs/p${at + 1}` }
+        return [`p${at}`, { anyOf: [next, next] }]
+      }),
+    )
+    deepEqual(refusals(parts({ properties: { a: { $ref: "#/$defs/p0" } } }, $defs)), [
+      "collection 'charts': fields has more than 10000 schemas once '$ref' is followed",
+    ])
   })
 })
 
