@@ -103,6 +103,15 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
       { shows: /"length_m":69,.*"length_m":69\.2,/ },
     ],
   }),
+  "domain/records/transfer.md": async ({ token, folder }) => ({
+    ...(await recordsPlace(token)),
+    blocks: [
+      { goesOn: /Listening/ },
+      { shows: /Sextant.*Buoy.*Log line/s },
+      { shows: /^\{"id":2,"name":"Buoy","price":0\}\n.*\n\{"id":4,"name":"Log line","price":3\}\n$/ },
+    ],
+    check: () => expect(readFileSync(join(folder, "copy.ndjson"), "utf8").trim().split("\n")).toHaveLength(3),
+  }),
   "domain/records/changes.md": async ({ token }) => ({
     ...(await recordsPlace(token)),
     blocks: [{ goesOn: /Listening/ }, { follows: /^retry: \d+\nid: \S+\n\n/ }],

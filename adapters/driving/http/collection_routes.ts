@@ -79,7 +79,7 @@ export interface CollectionSetup<F extends object> {
   readonly store: RecordStore<F>
   readonly service: RecordService<F>
   readonly handler: CollectionHandler
-  /** The routes of seed 4.1, unprotected in themselves: mount them in a group that a {@link Guard} protects. */
+  /** The routes of specification 4.1, unprotected in themselves: mount them in a group that a {@link Guard} protects. */
   readonly routes: ReturnType<typeof makeRoutes>
 }
 
@@ -125,7 +125,7 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
  * @param parts.feeds bounds the open feeds of changes, and ends them; without it each collection has a bound of its own
- * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
+ * @returns what is needed to mount a handler elsewhere (specification 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
   collection: Collection<F>,
