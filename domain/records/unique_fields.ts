@@ -1,8 +1,7 @@
 import type { TObject } from "typebox"
 import { Check } from "typebox/schema"
-import type { QueryField } from "./query_field.ts"
-import { queryFieldsOf } from "./query_field.ts"
-import type { Fields } from "./record_repository.ts"
+import type { JsonObject } from "../json_object.ts"
+import { type QueryField, queryFieldsOf } from "./query_field.ts"
 
 /** Most unique fields of one collection: each is looked up at every write. */
 export const UNIQUE_MAX = 16
@@ -26,7 +25,7 @@ export const possiblyUnique = (fields: TObject): ReadonlyMap<string, UniqueField
   )
 
 /** The value that must be a record's alone; `undefined` when it has none, or one of another kind, from an earlier schema. */
-export const uniqueValue = ({ name, kind }: QueryField, fields: Fields): UniqueValue | undefined => {
+export const uniqueValue = ({ name, kind }: QueryField, fields: JsonObject): UniqueValue | undefined => {
   const value = fields[name]
   if (kind === "text") return typeof value === "string" ? value : undefined
   return typeof value === "number" ? value : undefined
@@ -40,7 +39,7 @@ export const uniqueValue = ({ name, kind }: QueryField, fields: Fields): UniqueV
  */
 export const findTaken = (
   unique: ReadonlyArray<UniqueField>,
-  records: ReadonlyArray<Fields>,
+  records: ReadonlyArray<JsonObject>,
   isStored: (field: UniqueField, value: UniqueValue) => boolean,
 ): { readonly field: string; readonly at: number } | undefined => {
   const seen = new Map(unique.map((field) => [field, new Set<UniqueValue>()]))
