@@ -1,10 +1,7 @@
 import type { TObject } from "typebox"
 import { Check } from "typebox/schema"
-import type { QueryField } from "./query_field.ts"
-import { queryFieldsOf } from "./query_field.ts"
-
-/** The fields of a record, as they are stored. */
-type StoredFields = Readonly<Record<string, unknown>>
+import type { JsonObject } from "../json_object.ts"
+import { type QueryField, queryFieldsOf } from "./query_field.ts"
 
 /** Most unique fields of one collection: each is looked up at every write. */
 export const UNIQUE_MAX = 16
@@ -21,17 +18,14 @@ export type UniqueValue = string | number
 /** The fields of a collection that may be unique, by name: those of texts alone, or of numbers alone, `null` aside. */
 export const possiblyUnique = (fields: TObject): ReadonlyMap<string, UniqueField> =>
   new Map(
-    [...queryFieldsOf(fields)].flatMap(([name, field]): ReadonlyArray<[string, UniqueField]> => {
+    [...queryFieldsOf({ fields })].flatMap(([name, field]): ReadonlyArray<[string, UniqueField]> => {
       const schema = fields.properties[name]
       return schema === undefined || field.kind === "flag" ? [] : [[name, { ...field, nullable: Check(schema, null) }]]
     }),
   )
 
 /** The value that must be a record's alone; `undefined` when it has none, or one of another kind, from an earlier schema. */
-export const uniqueValue = (
-  { name, kind }: QueryField,
-  fields: Readonly<Record<string, unknown>>,
-): UniqueValue | undefined => {
+export const uniqueValue = ({ name, kind }: QueryField, fields: JsonObject): UniqueValue | undefined => {
   const value = fields[name]
   if (kind === "text") return typeof value === "string" ? value : undefined
   return typeof value === "number" ? value : undefined
@@ -45,7 +39,7 @@ export const uniqueValue = (
  */
 export const findTaken = (
   unique: ReadonlyArray<UniqueField>,
-  records: ReadonlyArray<StoredFields>,
+  records: ReadonlyArray<JsonObject>,
   isStored: (field: UniqueField, value: UniqueValue) => boolean,
 ): { readonly field: string; readonly at: number } | undefined => {
   const seen = new Map(unique.map((field) => [field, new Set<UniqueValue>()]))

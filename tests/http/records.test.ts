@@ -188,10 +188,10 @@ describe("get and delete", () => {
         expect(shown).toEqual(miss)
       })
 
-  test("the largest id is a miss like any other, and a query after the id changes nothing", async () => {
+  test("the largest id is a miss like any other, and a query after the id is refused", async () => {
     const { id } = await created()
     await expectProblem(await service.send("/api/products/9007199254740991"), 404, "RECORD_NOT_FOUND")
-    expect((await service.send(`/api/products/${id}?id[$gt]=`)).status).toBe(200)
+    await expectRefusal(service, () => service.send(`/api/products/${id}?id[$gt]=`), 400, "INVALID_QUERY")
   })
 
   test("an empty id never deletes anything", async () => {
@@ -214,7 +214,7 @@ describe("list", () => {
     expect(await ids("?limit=0")).toEqual([])
     expect(await ids("?start=25")).toEqual([])
     expect(await ids("?start=9007199254740991&limit=1000")).toEqual([])
-    expect(await ids("?unknown=1&__proto__=2")).toHaveLength(25)
+    expect(await ids("?&&")).toHaveLength(25)
   })
 
   test("a walk by start and limit, and one by the Link header, see each record once", async () => {
