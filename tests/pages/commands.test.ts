@@ -93,6 +93,14 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
       },
     ],
   }),
+  "domain/records/reading.md": async ({ token }) => ({
+    ...(await recordsPlace(token)),
+    blocks: [
+      { goesOn: /Listening/ },
+      { shows: /"data":\[\{"id":1,"name":"Anchor"\},\{"id":2,"name":"Anchor chain"\}\]\}$/ },
+      { shows: /^link: <[^>]*after=[^>]+>; rel="next"/i },
+    ],
+  }),
   "domain/records/writing.md": async ({ token }) => ({
     ...(await recordsPlace(token)),
     blocks: [
