@@ -39,13 +39,17 @@ export {
   ChangesUnsupported,
   InvalidCollectionSetup,
   InvalidPage,
+  InvalidQuery,
   InvalidRecord,
   NotUnique,
   PositionGone,
   RecordChanged,
   RecordNotFound,
 } from "../domain/records/errors.ts"
+export type { WantedCondition, WantedList, WantedOrder } from "../domain/records/list_query.ts"
 export type { Page } from "../domain/records/page.ts"
+export type { Comparison, Condition, Order, Place, Query, Scalar } from "../domain/records/query.ts"
+export type { FieldKind, QueryField } from "../domain/records/query_field.ts"
 export { type Fields, RecordRepository, type Stored } from "../domain/records/record_repository.ts"
 export { StoreUnavailable } from "../domain/store_unavailable.ts"
 export type { Guard, JoseOptions, Responder, StoreChoice }

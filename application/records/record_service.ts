@@ -7,6 +7,7 @@ import type { CreateKey } from "../../domain/records/create_key.ts"
 import {
   type ChangesUnsupported,
   type InvalidPage,
+  type InvalidQuery,
   type InvalidRecord,
   type KeyInUse,
   type KeyReused,
@@ -14,23 +15,24 @@ import {
   type PositionGone,
   type RecordNotFound,
 } from "../../domain/records/errors.ts"
-import { makePage, PAGE_LIMIT_MAX, type Page } from "../../domain/records/page.ts"
+import { makeQuery, makeWhere, type WantedList } from "../../domain/records/list_query.ts"
+import { PAGE_LIMIT_MAX, type Page } from "../../domain/records/page.ts"
+import { type Condition, ID_ORDER, type Place, placeOf, type Query } from "../../domain/records/query.ts"
+import { queryFieldsOf } from "../../domain/records/query_field.ts"
 import { type Fields, fieldsOf, type RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { makeRecordUpdates, type RecordUpdates, type UpdatedStore } from "./record_updates.ts"
 
-/** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
+/** One collection's view of the {@link RecordRepository}: the `store` that the setup call returns (specification 4.1). */
 export interface RecordStore<F extends object> extends UpdatedStore<F> {
   /**
    * Makes what the collection declares, such as indexes. Every other method does so before its first use; a service does it
    * when it starts, so that a store that cannot is found out then.
    */
   readonly prepare: Effect.Effect<void, StoreUnavailable>
-  /** Records in ascending id order. */
-  readonly list: (page: Page) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
-  /** The records with the lowest ids above `after`, in ascending order; at most `limit`, 0..1000. */
-  readonly above: (after: number, limit: number) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
+  /** @param query already judged by the collection */
+  readonly list: (query: Query) => Effect.Effect<ReadonlyArray<Stored<F>>, StoreUnavailable>
   /** @param fields already judged by the collection */
   readonly create: (fields: F) => Effect.Effect<Stored<F>, NotUnique | StoreUnavailable>
   /**
@@ -44,8 +46,8 @@ export interface RecordStore<F extends object> extends UpdatedStore<F> {
     records: ReadonlyArray<F>,
     key?: CreateKey,
   ) => Effect.Effect<ReadonlyArray<Stored<F>>, NotUnique | KeyReused | KeyInUse | StoreUnavailable>
-  /** Exact number of records. */
-  readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /** Exact number of records for which all conditions, already judged, hold. */
+  readonly count: (where?: ReadonlyArray<Condition>) => Effect.Effect<number, StoreUnavailable>
   /** Follows the collection's changes until the scope ends, after a position or from now on. */
   readonly changes: (
     after?: Position,
@@ -56,6 +58,8 @@ export interface RecordStore<F extends object> extends UpdatedStore<F> {
 export interface Listed<F extends object> {
   readonly records: ReadonlyArray<Stored<F>>
   readonly page: Page
+  /** Where the next page begins, as `after`; absent when this one was not full, and is the last. */
+  readonly next?: Place
 }
 
 /** What a create with a key can fail with. */
@@ -67,11 +71,11 @@ export type CreateOnceError = InvalidRecord | NotUnique | KeyReused | KeyInUse |
  * As with the repository, a use case may be complete when the call returns: to ask again, call again.
  */
 export interface RecordService<F extends object> extends RecordUpdates<F> {
-  /** @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1 */
-  readonly list: (wanted: {
-    readonly start?: number
-    readonly limit?: number
-  }) => Effect.Effect<Listed<F>, InvalidPage | StoreUnavailable>
+  /**
+   * @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1
+   * @fails {InvalidQuery} naming the field or parameter that the list cannot be filtered, sorted or continued by
+   */
+  readonly list: (wanted: WantedList) => Effect.Effect<Listed<F>, InvalidPage | InvalidQuery | StoreUnavailable>
   /**
    * The first {@link PAGE_LIMIT_MAX} records with an id above `after`, in ascending order. Whoever reads all of a collection this
    * way sees each record once that is there all the time, whatever is created and deleted meanwhile.
@@ -95,8 +99,8 @@ export interface RecordService<F extends object> extends RecordUpdates<F> {
    * @fails {InvalidRecord} with pointers that begin with a record's place in the array
    */
   readonly createAll: (input: unknown, key?: CreateKey) => Effect.Effect<ReadonlyArray<Stored<F>>, CreateOnceError>
-  /** Exact number of records. */
-  readonly count: () => Effect.Effect<number, StoreUnavailable>
+  /** Exact number of records for which all conditions hold; of all records without any. */
+  readonly count: (wanted?: Pick<WantedList, "where">) => Effect.Effect<number, InvalidQuery | StoreUnavailable>
   /**
    * Follows the changes of a collection that was defined with `changes`, whoever makes them, until the scope ends.
    *
@@ -136,9 +140,7 @@ export const makeRecordStore = <F extends object>(
     timestamps ? stamped(fields, new Date(ms).toISOString(), before) : (fields as Fields)
   return {
     prepare,
-    list: (page) => first(() => repository.list(name, page) as ReturnType<RecordStore<F>["list"]>),
-    above: (after, limit) =>
-      first(() => repository.list(name, { start: 0, limit, after: [after] }) as ReturnType<RecordStore<F>["above"]>),
+    list: (query) => first(() => repository.list(name, query) as ReturnType<RecordStore<F>["list"]>),
     get: (id) => first(() => repository.get(name, id) as ReturnType<RecordStore<F>["get"]>),
     create: (fields) =>
       first(
@@ -172,7 +174,7 @@ export const makeRecordStore = <F extends object>(
     },
     remove: (id, before) =>
       first(() => repository.remove(name, id, before && fieldsOf(before)) as ReturnType<RecordStore<F>["remove"]>),
-    count: () => first(() => repository.count(name)),
+    count: (where) => first(() => repository.count(name, where)),
     changes: (after) => first(() => repository.changes(name, after) as ReturnType<RecordStore<F>["changes"]>),
   }
 }
@@ -181,25 +183,31 @@ export const makeRecordStore = <F extends object>(
 const alone = <E>(failure: E | NotUnique): E | NotUnique =>
   failure instanceof NotUnique ? new NotUnique({ collection: failure.collection, field: failure.field }) : failure
 
-/** The use cases of one collection over its store (seed 4.1). */
+/** The use cases of one collection over its store (specification 4.1). */
 export const makeRecordService = <F extends object>(
   collection: Collection<F>,
   store: RecordStore<F>,
-): RecordService<F> => ({
-  createOnce: (input, key) =>
-    Effect.flatMapEager(collection.check(input), (fields) =>
-      Effect.mapEager(Effect.mapError(store.createAll([fields], key), alone), ([record]) => record as Stored<F>),
-    ),
-  createAll: (input, key) =>
-    Effect.flatMapEager(checkBatch(collection, input), (records) => store.createAll(records, key)),
-  list: (wanted) =>
-    Effect.flatMapEager(makePage(wanted), (page) =>
-      Effect.mapEager(store.list(page), (records) => ({ records, page })),
-    ),
-  above: (after) => store.above(after, PAGE_LIMIT_MAX),
-  get: store.get,
-  create: (input) => Effect.flatMapEager(collection.check(input), store.create),
-  ...makeRecordUpdates(collection, store),
-  count: store.count,
-  changes: store.changes,
-})
+): RecordService<F> => {
+  const known = queryFieldsOf(collection)
+  return {
+    list: (wanted) =>
+      Effect.flatMapEager(makeQuery(wanted, known), (page) =>
+        Effect.mapEager(store.list(page), (records) => {
+          const last = records.length === page.limit ? records.at(-1) : undefined
+          return { records, page, ...(last === undefined ? {} : { next: placeOf(last, page.order ?? ID_ORDER) }) }
+        }),
+      ),
+    above: (after) => store.list({ start: 0, limit: PAGE_LIMIT_MAX, after: [after] }),
+    count: ({ where = [] } = {}) => Effect.flatMapEager(makeWhere(where, known), store.count),
+    get: store.get,
+    create: (input) => Effect.flatMapEager(collection.check(input), store.create),
+    createOnce: (input, key) =>
+      Effect.flatMapEager(collection.check(input), (fields) =>
+        Effect.mapEager(Effect.mapError(store.createAll([fields], key), alone), ([record]) => record as Stored<F>),
+      ),
+    createAll: (input, key) =>
+      Effect.flatMapEager(checkBatch(collection, input), (records) => store.createAll(records, key)),
+    ...makeRecordUpdates(collection, store),
+    changes: store.changes,
+  }
+}

@@ -1,5 +1,4 @@
-import { isObject } from "../json_object.ts"
-import type { Fields } from "./record_repository.ts"
+import { isObject, type JsonObject } from "../json_object.ts"
 
 const TIMESTAMPS = ["createdAt", "updatedAt"] as const
 
@@ -21,7 +20,7 @@ export const ASSIGNED = "is assigned by the server"
  * @param now an RFC 3339 text in UTC
  * @param before its fields so far; none when it is created now
  */
-export const stamped = (fields: object, now: string, before?: Fields): Fields => {
+export const stamped = (fields: object, now: string, before?: JsonObject): JsonObject => {
   const createdAt = before === undefined ? now : before["createdAt"]
   return { ...fields, ...(createdAt === undefined ? {} : { createdAt }), updatedAt: now }
 }

@@ -120,7 +120,10 @@ const optionIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
 
 /** Indexes that no store could make, or that a store has anyway. */
 const indexIssues = (definition: JsonObject): ReadonlyArray<Issue> => {
-  const known = queryFieldsOf(definition["fields"] as TObject)
+  const known = queryFieldsOf({
+    fields: definition["fields"] as TObject,
+    timestamps: definition["timestamps"] === true,
+  })
   const declared = ((definition["indexes"] ?? []) as ReadonlyArray<string | ReadonlyArray<string>>).map(indexNames)
   const issueOf = (names: ReadonlyArray<string>, at: number): string | undefined => {
     const unknown = names.find((name) => !known.has(name))

@@ -1,15 +1,14 @@
-import { Effect } from "effect"
-import type { InvalidPage } from "./errors.ts"
-import { InvalidQuery } from "./errors.ts"
+import { Effect, Result } from "effect"
+import { type InvalidPage, InvalidQuery } from "./errors.ts"
 import { likeParts, WILDCARDS_MAX } from "./like_pattern.ts"
-import { makePage } from "./page.ts"
+import { makePage, type Page } from "./page.ts"
 import {
   type Comparison,
   type Condition,
   ID_ORDER,
   isOfKind,
   type Order,
-  type Position,
+  type Place,
   type Query,
   type Scalar,
 } from "./query.ts"
@@ -53,12 +52,12 @@ export interface WantedList {
   readonly where?: ReadonlyArray<WantedCondition>
   /** By ascending id when omitted, and where all of these are equal by the id in the direction of the last one. */
   readonly order?: ReadonlyArray<WantedOrder>
-  /** Only what lies behind the record that this is the position of: `next` of the page before. */
-  readonly after?: Position
+  /** Only what lies behind the record that this is the place of: `next` of the page before. */
+  readonly after?: Place
 }
 
 /** The fields of a collection that lists may name. */
-type Fields = ReadonlyMap<string, QueryField>
+export type QueryFields = ReadonlyMap<string, QueryField>
 
 const COMPARISONS: ReadonlySet<string> = new Set<Comparison>(["eq", "neq", "gt", "gte", "lt", "lte"])
 
@@ -75,87 +74,99 @@ const valueRule = (value: unknown, field: QueryField): string | undefined => {
   return undefined
 }
 
-/** One condition, or the rule it breaks. */
-const conditionOf = (wanted: WantedCondition, field: QueryField): Condition | string => {
-  const rule = (values: ReadonlyArray<unknown>) =>
-    values.map((value) => valueRule(value, field)).find((each) => each !== undefined)
+/** What is said of a name that is no field to filter by. */
+export const NO_FIELD = "is neither a parameter of this list nor a field to filter it by"
+
+const refuse = (parameter: string, rule: string) => Result.fail(new InvalidQuery({ parameter, rule }))
+
+type Judged<A> = Result.Result<A, InvalidQuery>
+
+const judgeCondition = (wanted: WantedCondition, field: QueryField): Judged<Condition> => {
+  const judge = (values: ReadonlyArray<unknown>, condition: Condition): Judged<Condition> => {
+    const rule = values.map((value) => valueRule(value, field)).find((each) => each !== undefined)
+    return rule === undefined ? Result.succeed(condition) : refuse(field.name, rule)
+  }
   switch (wanted.operator) {
     case "is":
-      return { field, is: "absent" }
+      return Result.succeed({ field, is: "absent" })
     case "in":
-      if (!Array.isArray(wanted.value) || wanted.value.length < 1 || wanted.value.length > VALUES_MAX)
-        return `must be compared with 1 to ${VALUES_MAX} values`
-      return rule(wanted.value) ?? { field, is: "in", values: wanted.value }
+      return Array.isArray(wanted.value) && wanted.value.length >= 1 && wanted.value.length <= VALUES_MAX
+        ? judge(wanted.value, { field, is: "in", values: wanted.value })
+        : refuse(field.name, `must be compared with 1 to ${VALUES_MAX} values`)
     case "like": {
-      if (field.kind !== "text") return "is no text, so 'like' cannot be asked of it"
-      const broken = rule([wanted.value])
-      if (broken !== undefined) return broken
-      const parts = likeParts(wanted.value)
+      if (field.kind !== "text") return refuse(field.name, "is no text, so 'like' cannot be asked of it")
+      const parts = likeParts(String(wanted.value))
       return parts === undefined
-        ? `must be like a pattern of at most ${WILDCARDS_MAX} '*', in which '\\' stands before '*' or '\\' only`
-        : { field, is: "like", parts }
+        ? refuse(field.name, `must have at most ${WILDCARDS_MAX} '*', and '\\' before '*' or '\\' only`)
+        : judge([wanted.value], { field, is: "like", parts })
     }
     default:
-      if (!COMPARISONS.has(wanted.operator)) return "must be compared by a known operator"
-      return rule([wanted.value]) ?? { field, is: wanted.operator, value: wanted.value }
+      return COMPARISONS.has(wanted.operator)
+        ? judge([wanted.value], { field, is: wanted.operator, value: wanted.value })
+        : refuse(field.name, "must be compared by a known operator")
   }
 }
 
-const refuse = (parameter: string, rule: string) => new InvalidQuery({ parameter, rule })
-
-/** The conditions of a list, or why it cannot have them. */
-const readWhere = (wanted: ReadonlyArray<WantedCondition>, fields: Fields): ReadonlyArray<Condition> | InvalidQuery => {
-  const conditions: Array<Condition> = []
-  for (const each of wanted) {
-    const field = fields.get(each.field)
-    if (field === undefined)
-      return refuse(each.field, "is neither a parameter of this list nor a field to filter it by")
-    if (conditions.length === CONDITIONS_MAX) return refuse(each.field, `is more than ${CONDITIONS_MAX} conditions`)
-    const condition = conditionOf(each, field)
-    if (typeof condition === "string") return refuse(each.field, condition)
-    conditions.push(condition)
-  }
-  return conditions
-}
+const judgeWhere = (wanted: ReadonlyArray<WantedCondition>, fields: QueryFields): Judged<ReadonlyArray<Condition>> =>
+  Result.gen(function* () {
+    const conditions: Array<Condition> = []
+    for (const each of wanted) {
+      const field = fields.get(each.field)
+      if (field === undefined) return yield* refuse(each.field, NO_FIELD)
+      if (conditions.length === CONDITIONS_MAX)
+        return yield* refuse(each.field, `is one more than ${CONDITIONS_MAX} conditions`)
+      conditions.push(yield* judgeCondition(each, field))
+    }
+    return conditions
+  })
 
 /** The order of a list, which ends with the id: what would follow the id decides nothing. */
-const readOrder = (wanted: ReadonlyArray<WantedOrder>, fields: Fields): ReadonlyArray<Order> | InvalidQuery => {
-  const order: Array<Order> = []
-  for (const { field: name, descending = false } of wanted) {
-    const field = fields.get(name)
-    if (field === undefined) return refuse("order", "must name fields to sort by")
-    if (order.some((each) => each.field.name === name)) return refuse("order", "must not name a field twice")
-    order.push({ field, descending })
-  }
-  const end = order.findIndex(({ field }) => field.name === ID_FIELD.name)
-  if ((end < 0 ? order.length : end) > ORDER_FIELDS_MAX)
-    return refuse("order", `must name at most ${ORDER_FIELDS_MAX} fields`)
-  if (end >= 0) return order.slice(0, end + 1)
-  // In one direction throughout, so that an index that is read backwards serves a descending order.
-  return [...order, { field: ID_FIELD, descending: order.at(-1)?.descending ?? false }]
-}
+const judgeOrder = (wanted: ReadonlyArray<WantedOrder>, fields: QueryFields): Judged<ReadonlyArray<Order>> =>
+  Result.gen(function* () {
+    const order: Array<Order> = []
+    for (const { field: name, descending = false } of wanted) {
+      const field = fields.get(name)
+      if (field === undefined) return yield* refuse("order", "must name fields to sort by")
+      if (order.some((each) => each.field.name === name)) return yield* refuse("order", "must not name a field twice")
+      order.push({ field, descending })
+    }
+    const end = order.findIndex(({ field }) => field.name === ID_FIELD.name)
+    if ((end < 0 ? order.length : end) > ORDER_FIELDS_MAX)
+      return yield* refuse("order", `must name at most ${ORDER_FIELDS_MAX} fields`)
+    if (end >= 0) return order.slice(0, end + 1)
+    // In one direction throughout, so that an index that is read backwards serves a descending order.
+    return [...order, { field: ID_FIELD, descending: order.at(-1)?.descending ?? false }]
+  })
 
 /** True for a value that a record may have. */
 const isStorable = (value: Scalar): boolean =>
   typeof value === "string" ? value.isWellFormed() && !value.includes("\0") : Number.isFinite(Number(value))
 
-const isPosition = (position: Position, order: ReadonlyArray<Order>): boolean =>
-  Array.isArray(position) &&
-  position.length === order.length &&
+const isPlace = (place: Place, order: ReadonlyArray<Order>): boolean =>
+  Array.isArray(place) &&
+  place.length === order.length &&
   order.every(({ field }, at) => {
-    const value = position[at]
+    const value = place[at]
     if (field.name === ID_FIELD.name) return Number.isSafeInteger(value) && Number(value) >= 1
     return value === null || (isOfKind(value, field) && isStorable(value))
+  })
+
+const judgeList = (wanted: WantedList, page: Page, fields: QueryFields): Judged<Query> =>
+  Result.gen(function* () {
+    const where = yield* judgeWhere(wanted.where ?? [], fields)
+    const order = wanted.order === undefined ? ID_ORDER : yield* judgeOrder(wanted.order, fields)
+    const { after } = wanted
+    if (after === undefined) return { ...page, where, order }
+    if (wanted.start !== undefined) return yield* refuse("start", "must not stand beside 'after'")
+    if (!isPlace(after, order)) return yield* refuse("after", "must be a place of this very list")
+    return { ...page, where, order, after }
   })
 
 /** The conditions of a count: those of a list. */
 export const makeWhere = (
   wanted: ReadonlyArray<WantedCondition>,
-  fields: Fields,
-): Effect.Effect<ReadonlyArray<Condition>, InvalidQuery> => {
-  const where = readWhere(wanted, fields)
-  return where instanceof InvalidQuery ? Effect.fail(where) : Effect.succeed(where)
-}
+  fields: QueryFields,
+): Effect.Effect<ReadonlyArray<Condition>, InvalidQuery> => Effect.fromResult(judgeWhere(wanted, fields))
 
 /**
  * Makes a query of what a caller wants, judged by the collection's fields.
@@ -164,17 +175,11 @@ export const makeWhere = (
  * @fails {InvalidPage} when `start` or `limit` is not a whole number in 0..2^53-1
  * @fails {InvalidQuery} naming the parameter, or the field, and the rule, never a value
  */
-export const makeQuery = (wanted: WantedList, fields: Fields): Effect.Effect<Query, InvalidPage | InvalidQuery> =>
-  Effect.flatMapEager(makePage(wanted), (page) => {
-    if (wanted.where === undefined && wanted.order === undefined && wanted.after === undefined)
-      return Effect.succeed(page)
-    const where = readWhere(wanted.where ?? [], fields)
-    if (where instanceof InvalidQuery) return Effect.fail(where)
-    const order = wanted.order === undefined ? ID_ORDER : readOrder(wanted.order, fields)
-    if (order instanceof InvalidQuery) return Effect.fail(order)
-    const { after } = wanted
-    if (after === undefined) return Effect.succeed({ ...page, where, order })
-    if (wanted.start !== undefined) return Effect.fail(refuse("start", "must not stand beside 'after'"))
-    if (!isPosition(after, order)) return Effect.fail(refuse("after", "must be a position of this very list"))
-    return Effect.succeed({ ...page, where, order, after })
-  })
+export const makeQuery = (wanted: WantedList, fields: QueryFields): Effect.Effect<Query, InvalidPage | InvalidQuery> =>
+  Effect.flatMapEager(
+    makePage(wanted),
+    (page): Effect.Effect<Query, InvalidQuery> =>
+      wanted.where === undefined && wanted.order === undefined && wanted.after === undefined
+        ? Effect.succeed(page)
+        : Effect.fromResult(judgeList(wanted, page, fields)),
+  )

@@ -29,7 +29,7 @@ export interface Order {
 }
 
 /** A place between the records of an order: right after one with these values, or `null` for none, of the order's fields. */
-export type Position = ReadonlyArray<Scalar | null>
+export type Place = ReadonlyArray<Scalar | null>
 
 /** What to list: a page of the records for which every condition holds. A page alone is a query too. */
 export interface Query extends Page {
@@ -37,7 +37,7 @@ export interface Query extends Page {
   /** Ends with the id; by ascending id when omitted. */
   readonly order?: ReadonlyArray<Order>
   /** Only what lies behind; `start` is 0 then. */
-  readonly after?: Position
+  readonly after?: Place
 }
 
 /** The order of a query that names none. */
@@ -62,7 +62,7 @@ export const comparedValue = (record: Readonly<Record<string, unknown>>, field: 
 }
 
 /** The place right after a record. */
-export const positionOf = (record: Readonly<Record<string, unknown>>, order: ReadonlyArray<Order>): Position =>
+export const placeOf = (record: Readonly<Record<string, unknown>>, order: ReadonlyArray<Order>): Place =>
   order.map(({ field }) => comparedValue(record, field))
 
 /** What lies behind a value of one field, as ranges in the field's order. */
@@ -74,17 +74,17 @@ const behind = ({ field, descending }: Order, value: Scalar | null): ReadonlyArr
 }
 
 /**
- * The rest of a list behind a position, as ranges that follow each other in the list's order. No record is in two of them,
+ * The rest of a list behind a place, as ranges that follow each other in the list's order. No record is in two of them,
  * and an index finds where each of them begins, because each holds some fields fixed and bounds one.
  */
-const rangesAfter = (order: ReadonlyArray<Order>, position: Position): ReadonlyArray<ReadonlyArray<Condition>> =>
+const rangesAfter = (order: ReadonlyArray<Order>, place: Place): ReadonlyArray<ReadonlyArray<Condition>> =>
   order
     .flatMap((each, at) => {
       const same = order.slice(0, at).map(({ field }, before): Condition => {
-        const value = position[before] ?? null
+        const value = place[before] ?? null
         return value === null ? { field, is: "absent" } : { field, is: "eq", value }
       })
-      return [behind(each, position[at] ?? null).map((bound) => [...same, bound])]
+      return [behind(each, place[at] ?? null).map((bound) => [...same, bound])]
     })
     .reverse()
     .flat()

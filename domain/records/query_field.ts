@@ -1,5 +1,6 @@
 import type { TObject } from "typebox"
 import { isObject } from "../json_object.ts"
+import { assignedFields } from "./assigned_fields.ts"
 
 /** How the values of a field compare: numbers by size, texts by code points, flags with `false` before `true`. */
 export type FieldKind = "number" | "text" | "flag"
@@ -43,14 +44,25 @@ const kindOf = (schema: unknown): FieldKind | undefined => {
   return kinds.size === 1 ? [...kinds][0] : undefined
 }
 
+/** What is known of a collection's records. */
+export interface RecordSchema {
+  /** Schema of the fields that clients submit. */
+  readonly fields: TObject
+  /** True when the server notes times in every record. */
+  readonly timestamps?: boolean
+}
+
 /**
- * The fields of a collection that lists may be filtered and sorted by, by name: `id`, and every field of the record itself
- * whose schema allows values of one scalar kind only, `null` aside, and whose name is plain.
+ * The fields of a collection that lists may be filtered and sorted by, by name: `id`, the times that the server notes, and
+ * every field of the record itself whose schema allows values of one scalar kind only, `null` aside, and whose name is plain.
  */
-export const queryFieldsOf = (fields: TObject): ReadonlyMap<string, QueryField> => {
-  const known = Object.entries(fields.properties).flatMap(([name, schema]): ReadonlyArray<QueryField> => {
+export const queryFieldsOf = (schema: RecordSchema): ReadonlyMap<string, QueryField> => {
+  const times = assignedFields(schema)
+    .filter((name) => name !== ID_FIELD.name)
+    .map((name): QueryField => ({ name, kind: "text" }))
+  const known = Object.entries(schema.fields.properties).flatMap(([name, schema]): ReadonlyArray<QueryField> => {
     const kind = isPlainName(name) ? kindOf(schema) : undefined
     return kind === undefined ? [] : [{ name, kind }]
   })
-  return new Map([ID_FIELD, ...known].map((field) => [field.name, field]))
+  return new Map([ID_FIELD, ...known, ...times].map((field) => [field.name, field]))
 }

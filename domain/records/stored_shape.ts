@@ -33,8 +33,9 @@ export const storedShapeOf = (collection: {
   readonly indexes?: ReadonlyArray<string | ReadonlyArray<string>>
   readonly unique?: ReadonlyArray<string>
   readonly changes?: boolean
+  readonly timestamps?: boolean
 }): StoredShape => {
-  const known = queryFieldsOf(collection.fields)
+  const known = queryFieldsOf(collection)
   const unique = possiblyUnique(collection.fields)
   return {
     name: collection.name,

@@ -18,7 +18,7 @@ export type UniqueValue = string | number
 /** The fields of a collection that may be unique, by name: those of texts alone, or of numbers alone, `null` aside. */
 export const possiblyUnique = (fields: TObject): ReadonlyMap<string, UniqueField> =>
   new Map(
-    [...queryFieldsOf(fields)].flatMap(([name, field]): ReadonlyArray<[string, UniqueField]> => {
+    [...queryFieldsOf({ fields })].flatMap(([name, field]): ReadonlyArray<[string, UniqueField]> => {
       const schema = fields.properties[name]
       return schema === undefined || field.kind === "flag" ? [] : [[name, { ...field, nullable: Check(schema, null) }]]
     }),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import fc from "fast-check"
 import { makeQuery, makeWhere, type WantedList } from "../../domain/records/list_query.ts"
-import { ID_ORDER, type Position, positionOf } from "../../domain/records/query.ts"
+import { ID_ORDER, type Place, placeOf } from "../../domain/records/query.ts"
 import { type Fields, RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import { arraySays, CHART_FIELDS, CHART_INDEXES, chart, KNOWN_FIELDS, list } from "../support/record_queries.ts"
@@ -23,7 +23,7 @@ const read = (repository: Repository, collection: string, wanted: WantedList) =>
     const query = yield* makeQuery(wanted, KNOWN_FIELDS)
     const records = yield* repository.list(collection, query)
     const last = records.at(-1)
-    const next = last === undefined ? undefined : positionOf(last, query.order ?? ID_ORDER)
+    const next = last === undefined ? undefined : placeOf(last, query.order ?? ID_ORDER)
     return { records, next }
   })
 
@@ -37,7 +37,7 @@ const walk = (
 ) =>
   Effect.gen(function* () {
     const walked: Array<Stored> = []
-    let after: Position | undefined
+    let after: Place | undefined
     for (;;) {
       const page: WantedList = { ...wanted, limit, ...(after === undefined ? {} : { after }) }
       const { records, next } = yield* read(repository, collection, page)

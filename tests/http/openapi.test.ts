@@ -230,8 +230,8 @@ describe("the OpenAPI document", () => {
   })
 
   test.each([
-    ["GET /api/products", ["start", "limit", "Prefer"]],
-    ["GET /api/products/{id}", ["id", "If-None-Match"]],
+    ["GET /api/products", ["start", "limit", "after", "order", "select", "id", "name", "price", "Prefer"]],
+    ["GET /api/products/{id}", ["id", "select", "If-None-Match"]],
     ["PUT /api/charts/{id}", ["id", "If-Match"]],
     ["DELETE /api/products/{id}", ["id", "If-Match"]],
     ["POST /api/products/import", ["Idempotency-Key"]],
@@ -307,6 +307,7 @@ describe("the OpenAPI document", () => {
     const stable = ({ instance: _instance, requestId: _requestId, ...rest }: Record<string, unknown>) => rest
     for (const [name, status, send] of [
       ["GET /api/products", "400", () => service.send("/api/products?limit=x")],
+      ["GET /api/products/{id}", "400", () => service.send("/api/products/1?start=0")],
       ["GET /api/products", "401", () => fetch(`${service.url}/api/products`)],
       ["GET /api/products/{id}", "404", () => service.send("/api/products/999")],
       [

@@ -13,7 +13,7 @@ export const CHART_FIELDS = Type.Object({
   sold: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   tags: Type.Optional(Type.Array(Type.String())),
 })
-export const KNOWN_FIELDS = queryFieldsOf(CHART_FIELDS)
+export const KNOWN_FIELDS = queryFieldsOf({ fields: CHART_FIELDS })
 export const CHART_INDEXES = ["name", "größe-2", ["sold", "name", "größe-2"], ["größe-2", "sold"]]
 
 /** Texts that a pattern, a path, a query language or an order of UTF-16 code units would take for something else. */

@@ -83,7 +83,7 @@ export const layer = Layer.sync(RecordRepository, () => {
         else delete collection.log
         return Effect.void
       }),
-    list: (name, query) => Effect.sync(() => listed(collectionOf(name).records, query)),
+    list: (name, query) => Effect.succeed(listed(collectionOf(name).records, query)),
     get: (name, id) => {
       const { records } = collectionOf(name)
       return found(name, records[positionOf(records, id)])
@@ -132,7 +132,7 @@ export const layer = Layer.sync(RecordRepository, () => {
       collectionOf(name).log?.follow(after) ??
       Effect.fail(new ChangesUnsupported({ collection: name, reason: "it was not prepared for that" })),
     count: (name, where = []) =>
-      Effect.sync(() => collectionOf(name).records.filter((record) => matches(record, where)).length),
+      Effect.succeed(collectionOf(name).records.filter((record) => matches(record, where)).length),
     ready: Effect.void,
   })
 })

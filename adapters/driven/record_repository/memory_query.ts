@@ -5,7 +5,7 @@ import {
   comparedValue,
   ID_ORDER,
   type Order,
-  type Position,
+  type Place,
   type Query,
   type Scalar,
 } from "../../../domain/records/query.ts"
@@ -77,7 +77,7 @@ export const matches = (record: Stored, where: ReadonlyArray<Condition>): boolea
   where.every((condition) => holds(record, condition))
 
 /** How two records' values stand to each other in an order. */
-const compareIn = (order: ReadonlyArray<Order>, one: Position, other: Position): number => {
+const compareIn = (order: ReadonlyArray<Order>, one: Place, other: Place): number => {
   for (const [at, { descending }] of order.entries()) {
     const sign = compare(one[at] ?? null, other[at] ?? null)
     if (sign !== 0) return descending ? -sign : sign

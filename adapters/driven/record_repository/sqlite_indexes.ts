@@ -36,20 +36,52 @@ const quoted = (name: string): string => `"${name}"`
 const uniqueNameOf = (collection: string, { name, kind }: QueryField): string =>
   `${prefixOf(collection)}unique ${name} ${kind}`
 
+/** Records that each collection is said to have, and how many of them share a value of the first, second and third field. */
+const SAID_RECORDS = 1_000_000
+const SAID_ALIKE = [100, 50, 25]
+
+/** How an index is made, and how many records are said to share the first, the first two, ... of its values. */
+interface IndexSql {
+  readonly sql: string
+  readonly alike: ReadonlyArray<number>
+}
+
+/**
+ * Tells SQLite's planner that collections are large and indexed values mostly differ. Of a key that begins with the collection
+ * it would otherwise guess that ten records share one, and read all of a collection rather than use an index of it. What is
+ * said does not depend on what is stored, so a query that uses an index always does.
+ *
+ * @see sqlite.org/fileformat2.html#stat1tab
+ */
+const sayHowLarge = (db: DatabaseSync, indexes: ReadonlyMap<string, IndexSql>): void => {
+  // This makes the table where there is none, and reads it again.
+  db.exec("ANALYZE sqlite_schema")
+  const forget = db.prepare("DELETE FROM sqlite_stat1 WHERE tbl = 'records' AND idx = ?")
+  const say = db.prepare("INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('records', ?, ?)")
+  for (const [name, alike] of [
+    ["records", [1]] as const,
+    ...[...indexes].map(([name, { alike }]) => [name, alike] as const),
+  ]) {
+    forget.run(name)
+    say.run(name, [SAID_RECORDS, SAID_RECORDS, ...alike].join(" "))
+  }
+  db.exec("ANALYZE sqlite_schema")
+}
+
 /** Makes the indexes that the collection declares, and drops those that it no longer does. Runs inside a transaction. */
 export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes, unique }: StoredShape): void => {
   const where = `WHERE collection = ${literal(collection)}`
-  // The collection comes first, or SQLite would rather read all of it by its primary key.
   const wanted = new Map([
-    ...indexes.map((index): [name: string, sql: string] => {
-      const fields = index.fields.map(fieldSql).join(", ")
+    ...indexes.map((index): [name: string, made: IndexSql] => {
       const name = nameOf(collection, index)
-      return [name, `CREATE INDEX IF NOT EXISTS ${quoted(name)} ON records (collection, ${fields}, id) ${where}`]
+      const on = `records (collection, ${index.fields.map(fieldSql).join(", ")}, id)`
+      const sql = `CREATE INDEX IF NOT EXISTS ${quoted(name)} ON ${on} ${where}`
+      return [name, { sql, alike: [...SAID_ALIKE.slice(0, index.fields.length), 1] }]
     }),
-    ...unique.map((field): [name: string, sql: string] => {
+    ...unique.map((field): [name: string, made: IndexSql] => {
       const name = uniqueNameOf(collection, field)
       const on = `records (collection, ${fieldSql(field)})`
-      return [name, `CREATE UNIQUE INDEX IF NOT EXISTS ${quoted(name)} ON ${on} ${where}`]
+      return [name, { sql: `CREATE UNIQUE INDEX IF NOT EXISTS ${quoted(name)} ON ${on} ${where}`, alike: [1] }]
     }),
   ])
   const prefix = prefixOf(collection)
@@ -57,5 +89,6 @@ export const prepareIndexes = (db: DatabaseSync, { name: collection, indexes, un
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND substr(name, 1, ?) = ?")
     .all(prefix.length, prefix)
   for (const { name } of there) if (!wanted.has(String(name))) db.exec(`DROP INDEX ${quoted(String(name))}`)
-  for (const sql of wanted.values()) db.exec(sql)
+  for (const { sql } of wanted.values()) db.exec(sql)
+  if (wanted.size > 0) sayHowLarge(db, wanted)
 }

@@ -3,7 +3,6 @@ import type { TObject, TSchema } from "typebox"
 import { assignedFields, stamped } from "../../../domain/records/assigned_fields.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../../../domain/records/page.ts"
 import {
   EXPORT_PARAMETERS,
   exportAnswer,
@@ -16,7 +15,7 @@ import {
 } from "./bulk_docs.ts"
 import { CHANGES_PARAMETERS, changesAnswer, changesRefusals } from "./change_feed_docs.ts"
 import { BODY_REFUSALS, LINES_REFUSALS } from "./json_body.ts"
-import { invalidCount } from "./page_query.ts"
+import { listParameters, selectDoc } from "./list_docs.ts"
 import type { ServiceError } from "./problem.ts"
 import {
   guardRefusals,
@@ -32,6 +31,7 @@ import {
   schemaRef,
 } from "./problem_docs.ts"
 import { invalidAfterId } from "./record_export.ts"
+import { invalidCount, UNKNOWN_PARAMETER } from "./record_query.ts"
 import {
   changeCondition,
   changeDocs,
@@ -131,12 +131,6 @@ export const collectionDocs = (
   })
   const notFound = new RecordNotFound({ collection: name })
   const idParameter = { name: "id", in: "path", required: true, schema: ID_SCHEMA, example: EXAMPLE_ID }
-  const count = (parameter: string, description: string, fallback: number) => ({
-    name: parameter,
-    in: "query",
-    description,
-    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: fallback },
-  })
   const operation = (
     kind: Operation,
     summary: string,
@@ -159,28 +153,19 @@ export const collectionDocs = (
     list: operation(
       "list",
       `List ${name}`,
-      {
-        parameters: [
-          count("start", "Records to skip", 0),
-          count("limit", `Page size; clamped to ${PAGE_LIMIT_MAX}`, PAGE_LIMIT_DEFAULT),
-          {
-            name: "Prefer",
-            in: "header",
-            description: "`count=exact` asks for `X-Total-Count`; other preferences are ignored (RFC 7240)",
-            schema: { type: "string" },
-            example: "count=exact",
-          },
-        ],
-      },
+      { parameters: listParameters(collection) },
       {
         200: okDoc(
-          "A page in ascending id order",
+          "A page, in ascending id order unless `order` says otherwise",
           { type: "array", items: record },
           example === undefined ? undefined : [example.record],
           {
             headers: {
-              Link: headerDoc('`rel="next"` and `rel="prev"` with the effective limit (RFC 8288)'),
-              "X-Total-Count": headerDoc("Exact number of records, when asked for", "integer"),
+              Link: headerDoc('`rel="next"` and, without `after`, `rel="prev"` with the effective limit (RFC 8288)'),
+              "X-Total-Count": headerDoc(
+                "Exact number of records that the conditions let through, when asked for",
+                "integer",
+              ),
               "Preference-Applied": headerDoc("`count=exact`, when it was asked for (RFC 7240)"),
             },
           },
@@ -191,9 +176,9 @@ export const collectionDocs = (
     get: operation(
       "get",
       "Get a record by its id",
-      { parameters: [idParameter, IF_NONE_MATCH] },
+      { parameters: [idParameter, selectDoc(collection), IF_NONE_MATCH] },
       { 200: okDoc("The record", record, example?.record, { headers: ETAG_HEADER }), 304: NOT_MODIFIED },
-      [notFound],
+      [notFound, UNKNOWN_PARAMETER],
     ),
     create: operation(
       "create",

@@ -9,17 +9,17 @@ import {
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import type { RecordRepository } from "../../../domain/records/record_repository.ts"
-import type { StoreUnavailable } from "../../../domain/store_unavailable.ts"
 import { makeCreateHandlers } from "./bulk.ts"
 import { type ChangesHandler, makeChangesHandler } from "./change_feed.ts"
 import { collectionDocs } from "./collection_docs.ts"
 import type { Guard } from "./guard.ts"
 import { methodNotAllowed } from "./http_refusal.ts"
 import { makeOpenFeeds, type OpenFeeds } from "./open_feeds.ts"
-import { pageLinks, readPage } from "./page_query.ts"
 import { readId, recordAnswer, render } from "./record_answer.ts"
 import { isKnown } from "./record_condition.ts"
 import { type ExportHandler, makeExportHandler } from "./record_export.ts"
+import { chosen, makeListHandler } from "./record_list.ts"
+import { queryRules } from "./record_query.ts"
 import { type ItemHandler, makeWriteHandlers, type WriteHandlers } from "./record_writes.ts"
 import type { RequestContext } from "./request_context.ts"
 import { type Responder, refusing } from "./respond.ts"
@@ -37,13 +37,6 @@ export interface CollectionHandler extends WriteHandlers {
   readonly changes: ChangesHandler
 }
 
-/** True for `Prefer: count=exact`, among other preferences or alone (RFC 7240). */
-const wantsExactCount = ({ headers }: Request): boolean =>
-  headers
-    .get("prefer")
-    ?.split(",")
-    .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference)) === true
-
 const makeHandler = <F extends object>(
   collection: Collection<F>,
   service: RecordService<F>,
@@ -51,42 +44,27 @@ const makeHandler = <F extends object>(
   guard: Guard,
 ): Omit<CollectionHandler, "changes"> => {
   const { respond } = responder
+  const { readSelect } = queryRules(collection)
   // Every text that is no id is a miss: two answers would tell a stranger which ids are possible.
   const miss = Effect.fail(new RecordNotFound({ collection: collection.name }))
   return {
     ...makeCreateHandlers(service, responder, guard),
     export: makeExportHandler(service, responder),
-    list: async ({ request, set, route, path }) =>
-      respond(
-        { request, set, route },
-        () => {
-          const list = Effect.flatMapEager(readPage(request.url), service.list)
-          const total: Effect.Effect<number | undefined, StoreUnavailable> = wantsExactCount(request)
-            ? service.count()
-            : Effect.undefined
-          return Effect.flatMapEager(list, (listed) => Effect.mapEager(total, (total) => ({ ...listed, total })))
-        },
-        ({ records, page, total }) => {
-          const link = pageLinks(path, page, records.length)
-          return {
-            status: 200,
-            headers: {
-              ...(link === undefined ? {} : { link }),
-              ...(total === undefined ? {} : { "x-total-count": String(total), "preference-applied": "count=exact" }),
-            },
-            body: render(records),
-          }
-        },
-      ),
+    list: makeListHandler(collection, service, responder),
     get: async ({ request, set, route, params }) =>
       respond(
         { request, set, route },
         () => {
           const id = readId(params.id)
-          return id === undefined ? miss : service.get(id)
+          if (id === undefined) return miss
+          const select = readSelect(request.url)
+          return Effect.flatMapEager(select, (select) =>
+            Effect.mapEager(service.get(id), (record) => ({ record, select })),
+          )
         },
-        (record) => {
-          const answer = recordAnswer(record)
+        ({ record, select }) => {
+          // The validator is the whole record's: what was read in part can be written under its condition, too.
+          const answer = { ...recordAnswer(record), body: render(chosen(record, select)) }
           if (!isKnown(request.headers, answer.headers.etag)) return answer
           // Of a HEAD only the length of the body is sent; it must be that of the 200 (RFC 9110 section 8.6).
           return { ...answer, status: 304, body: request.method === "HEAD" ? answer.body : "" }
@@ -101,7 +79,7 @@ export interface CollectionSetup<F extends object> {
   readonly store: RecordStore<F>
   readonly service: RecordService<F>
   readonly handler: CollectionHandler
-  /** The routes of seed 4.1, unprotected in themselves: mount them in a group that a {@link Guard} protects. */
+  /** The routes of specification 4.1, unprotected in themselves: mount them in a group that a {@link Guard} protects. */
   readonly routes: ReturnType<typeof makeRoutes>
 }
 
@@ -116,16 +94,17 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
   const refuse = (...allow: ReadonlyArray<string>) => refusing(responder, methodNotAllowed(allow.join(", ")))
+  // The API page shows them in this order.
   const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
+    .get("/:id", handler.get, hooks("get"))
+    .post("", handler.create, hooks("create"))
+    .delete("/:id", handler.delete, hooks("delete"))
     .post("/import", handler.import, hooks("create", "import"))
     .get("/import", refuse("POST"), HIDDEN)
     .all("/import", refuse("POST"), HIDDEN)
     .get("/export", handler.export, hooks("list", "export"))
     .all("/export", refuse("GET, HEAD"), HIDDEN)
-    .get("/:id", handler.get, hooks("get"))
-    .post("", handler.create, hooks("create"))
-    .delete("/:id", handler.delete, hooks("delete"))
   const { updates = [] } = collection
   const replaces = updates.includes("replace")
   const patches = updates.includes("patch")
@@ -146,7 +125,7 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
  * @param parts.feeds bounds the open feeds of changes, and ends them; without it each collection has a bound of its own
- * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
+ * @returns what is needed to mount a handler elsewhere (specification 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
   collection: Collection<F>,

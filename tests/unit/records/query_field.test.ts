@@ -6,7 +6,7 @@ import { queryFieldsOf } from "../../../domain/records/query_field.ts"
 import { storedShapeOf } from "../../../domain/records/stored_shape.ts"
 
 const kindOf = (schema: unknown, name = "f") =>
-  queryFieldsOf({ type: "object", properties: { [name]: schema } } as TObject).get(name)?.kind
+  queryFieldsOf({ fields: { type: "object", properties: { [name]: schema } } as TObject }).get(name)?.kind
 
 describe("queryFieldsOf()", () => {
   for (const [what, schema, kind] of [
@@ -52,13 +52,21 @@ describe("queryFieldsOf()", () => {
     test(`the name '${name}' is not`, () => deepEqual(kindOf(Type.String(), name), undefined))
 
   test("the id is always among them", () => {
-    deepEqual([...queryFieldsOf(Type.Object({}))], [["id", { name: "id", kind: "number" }]])
+    deepEqual([...queryFieldsOf({ fields: Type.Object({}) })], [["id", { name: "id", kind: "number" }]])
   })
+})
+
+test("the times that the server notes are texts to filter and sort by, and may have an index", () => {
+  const fields = Type.Object({ name: Type.String() })
+  deepEqual([...queryFieldsOf({ fields, timestamps: true }).keys()], ["id", "name", "createdAt", "updatedAt"])
+  const { indexes } = storedShapeOf({ name: "products", fields, timestamps: true, indexes: ["updatedAt"] })
+  deepEqual(indexes, [{ fields: [{ name: "updatedAt", kind: "text" }] }])
 })
 
 test("a store is told the kinds of what it is to index", () => {
   const fields = Type.Object({ name: Type.String(), price: Type.Number(), sold: Type.Boolean() })
   deepEqual(storedShapeOf({ name: "products", fields, indexes: ["price", ["sold", "name"]], changes: true }), {
+    unique: [],
     name: "products",
     indexes: [
       { fields: [{ name: "price", kind: "number" }] },
