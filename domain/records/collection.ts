@@ -52,7 +52,6 @@ export interface CollectionShape extends CollectionOptions {
   /** Schema of what a client may submit. */
   readonly fields: TObject
   readonly roles: NonNullable<CollectionOptions["roles"]>
-  readonly changes: boolean
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */
