@@ -138,7 +138,7 @@ const CLEAR_LINE = "\r\u001b[2K"
 const given = (paths: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(paths).flatMap(([role, path]) => (path === undefined ? [] : [[role, path]])))
 
-/** `portolan stack check` (contract section 7). */
+/** `portolan stack check` (specification 17). */
 export const runCheck = Effect.fnUntraced(function* (input: Input, { terminal, json }: Manner) {
   const { open, secret, jwt, oidc, api, apiAccess, sessionCookie, failOn, all, tokensTo, ...words } = input
   const { junit, sarif, report, ...target } = words

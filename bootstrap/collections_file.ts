@@ -64,8 +64,7 @@ const isCollection = (value: unknown): value is Collection<object> =>
   typeof value["name"] === "string" &&
   typeof value["check"] === "function" &&
   isObject(value["fields"]) &&
-  isObject(value["roles"]) &&
-  typeof value["changes"] === "boolean"
+  isObject(value["roles"])
 
 const fromModule = Effect.fnUntraced(function* (path: string) {
   yield* Effect.promise(provideLibrary)

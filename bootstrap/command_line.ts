@@ -107,7 +107,7 @@ const findService: FindService = (words) =>
     ({ findService }) => findService(words),
   )
 
-/** The whole command line (contract section 5). */
+/** The whole command line (specification 15). */
 export const portolan: CommandGroup<"portolan"> = Command.make("portolan").pipe(
   Command.withDescription("Records, scheduler, media and gateway behind one set of ports"),
   Command.withSubcommands([

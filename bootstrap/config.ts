@@ -22,7 +22,7 @@ import {
 
 const TERMINAL = process.stderr.isTTY === true
 
-/** Every variable the product reads (contract section 1). Nothing else looks at the environment. */
+/** Every variable the product reads (specification 11). Nothing else looks at the environment. */
 export const VARIABLES = {
   HOST: text("127.0.0.1", "address of the public listener"),
   PORT: wholeNumber(8080, 0, 65_535, "port of the public listener"),

@@ -18,7 +18,7 @@ const AUTH_VARIABLES = [
   "AUTH_REQUIRE_TYP",
 ] as const
 
-/** The delete handler mounted a second time, behind a role (seed 4.1, "Custom mounting"). */
+/** The delete handler mounted a second time, behind a role (specification 4.1, "Custom mounting"). */
 export const demoRoutes: NonNullable<ServiceOptions["extend"]> = (setups, { guard }) => {
   const handler = setups.get("products")?.handler
   if (handler === undefined) return []
@@ -93,7 +93,7 @@ const pageToken = ({ HOST }: Config, token: string): string | undefined =>
   /^(?:127\.0\.0\.1|localhost|::1)$/.test(HOST) ? token : undefined
 
 /**
- * `portolan demo`: all areas behind a realm made for this run (contract section 0).
+ * `portolan demo`: all areas behind a realm made for this run (specification 10).
  *
  * @param port to listen on; PORT when undefined
  */

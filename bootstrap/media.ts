@@ -134,7 +134,7 @@ export interface Media extends AsyncDisposable {
   readonly publishingLimit: (account?: WithAccount<object>) => Promise<PublishingLimit>
   /** The exact requests a creation would send, and with `publish` those of a post, secrets masked; nothing is sent. */
   readonly plan: (input: WithAccount<Container | Post>, options?: { readonly publish?: boolean }) => Promise<MediaPlan>
-  /** An app access token (seed 4.6). It is a secret, and not accepted for media. */
+  /** An app access token (specification 4.6). It is a secret, and not accepted for media. */
   readonly requestAppToken: (app?: { readonly appId: string; readonly appSecret: string }) => Promise<string>
   /** Ends what is still running and closes the journal. */
   readonly close: () => Promise<void>

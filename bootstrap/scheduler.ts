@@ -33,7 +33,7 @@ export type { RestartRules } from "../domain/scheduler/restart_plan.ts"
 export type { BlockingQuery as Poll, EventBatch, Snapshot } from "../domain/scheduler/scheduler_port.ts"
 export type { StructuredLogger } from "./library_logger.ts"
 
-/** Task group that scaling and restarting target when none is given (seed 2.2). */
+/** Task group that scaling and restarting target when none is given (specification 2.2). */
 const SCALE_GROUP = "restreamer"
 /** How long {@link Scheduler.close} waits for second steps of restarts: the pause and a change's usual time. */
 const GRACE = "8 seconds"
@@ -55,7 +55,7 @@ export interface SchedulerOptions extends Omit<HttpSchedulerOptions, "token" | "
    * the second between the two steps leaves the job at 0.
    */
   readonly journalPath?: string
-  /** How restarts behave beyond the seed's text; {@link RESTART_RULES} for what is omitted. */
+  /** How restarts behave beyond specification 4.3; {@link RESTART_RULES} for what is omitted. */
   readonly restart?: Partial<RestartRules>
 }
 

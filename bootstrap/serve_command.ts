@@ -83,7 +83,7 @@ const authored = Effect.fnUntraced(function* (config: Config, file: string) {
 })
 
 /**
- * `portolan serve`: production; it needs the realm's keys (contract section 0).
+ * `portolan serve`: production; it needs the realm's keys (specification 10).
  *
  * @param port to listen on; PORT when undefined
  */

@@ -232,7 +232,7 @@ const upstream = command("upstream", {
   }),
 })
 
-/** `portolan stack ...` (contract section 7). */
+/** `portolan stack ...` (specification 17). */
 export const stackCommands: CommandGroup<"stack"> = Command.make("stack").pipe(
   Command.withDescription("Runs a local gateway stack, and checks gateways"),
   Command.withSubcommands([up, status, logs, token, env, down, check, upstream]),

@@ -28,7 +28,7 @@ const issuer = (config: Config) => {
 /**
  * `portolan token`: an access token of our own service, and nothing else on standard output.
  *
- * @see seed 4.2; contract section 5
+ * @see specification 4.2 and 15
  */
 export const requestToken = Effect.gen(function* () {
   const provider = yield* Effect.flatMap(readEnvironment, issuer)

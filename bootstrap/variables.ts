@@ -7,7 +7,7 @@ export type Parsed<A> = { readonly value: A } | { readonly rule: string }
 export interface Variable<A> {
   readonly parse: (text: string) => Parsed<A>
   readonly fallback: A
-  /** Shown in README and by `portolan config`. */
+  /** Shown in bootstrap/README.md and by `portolan config`. */
   readonly meaning: string
 }
 
@@ -44,7 +44,7 @@ export const wholeNumber = (fallback: number, from: number, to: number, meaning:
 export const optionalPort = (meaning: string): Variable<number | undefined> =>
   variable<number | undefined>(undefined, meaning, (value) => whole(value, 0, 65_535))
 
-/** A pool size: text by the seed (section 8); empty keeps the driver's default. */
+/** A pool size: text, as specification 8 says; empty keeps the driver's default. */
 export const poolSize = (meaning: string): Variable<number | undefined> =>
   variable<number | undefined>(undefined, meaning, (value) => whole(value, 1, 100_000))
 

@@ -1,4 +1,4 @@
-/** The realm both engines bring up: one test user, two clients (contract section 7). */
+/** The realm both engines bring up: one test user, two clients (specification 17). */
 export const REALM = {
   name: "demo",
   /** A second realm of the same provider, whose tokens must open nothing. */

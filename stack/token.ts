@@ -70,7 +70,7 @@ export const userTokens = ({ issuer, webClient, webSecret, userName, userPasswor
     scope: "openid profile email",
   })
 
-/** An access token of the service client (client credentials grant, seed 4.2). */
+/** An access token of the service client (client credentials grant, specification 4.2). */
 export const serviceToken = async ({ issuer, serviceClient, serviceSecret }: TokenSource): Promise<string> =>
   (await ask(issuer, { grant_type: "client_credentials", client_id: serviceClient, client_secret: serviceSecret }))
     .access

@@ -32,7 +32,7 @@ const requestShown = ({ method, url, query, headers, body = "" }: ExchangeReques
  *
  * @param mask removes secrets from addresses, headers and bodies
  * @fails {ExchangeFailed} as `send` does
- * @see seed 2.2, option LogLevel
+ * @see specification 2.2, option LogLevel
  */
 export const sendLogged = (
   request: ExchangeRequest,

@@ -55,7 +55,7 @@ const OPERATION_MS = 18_000
 const IDLE_TIMEOUT_MS = 10_000
 
 /**
- * Pool settings of the driver (seed section 8).
+ * Pool settings of the driver (specification 8).
  *
  * The driver has no bound on idle connections. It closes those idle for `maxIdleTimeMS` and keeps `minPoolSize` open,
  * which together leave that many.
@@ -101,7 +101,7 @@ const unreadable = () =>
  * Connects, and disconnects with the scope. The driver is loaded only here: it costs 70 ms.
  *
  * @fails {StoreUnavailable} when the string cannot be read, no server answers within 3 s, or the login is refused; the
- * error names user, host and database, never the password (seed section 7)
+ * error names user, host and database, never the password (specification 7)
  */
 export const layer = (options: MongoOptions): Layer.Layer<MongoConnection, StoreUnavailable> =>
   Layer.effect(

@@ -178,7 +178,7 @@ const logOut = Effect.fnUntraced(function* (request: ReadRequest, prefix: string
  * @param prefix of the route
  * @returns the session to pass with, or the verdict
  * @fails {KeysUnavailable | ProviderUnavailable} when a login cannot be finished now
- * @see seed 4.4; OpenID Connect Core section 3.1; gateway notes section 3, cases 33 to 42
+ * @see specification 4.4; OpenID Connect Core section 3.1; specification 17
  */
 export const browserLogin = Effect.fnUntraced(function* (
   request: ReadRequest,

@@ -109,7 +109,7 @@ const judge = (request: GatewayRequest, settings: GatewaySettings): Judged => {
  * Decides what the gateway does with a request. It never fails: every error on the way, a defect included, is a refusal.
  *
  * @returns `forward` only when the policy of the request's route says so
- * @see seed 4.4 and section 7; contract section 7; gateway notes sections 1 and 3
+ * @see specification 4.4 and 7; specification 17
  */
 export const decide = (
   request: GatewayRequest,

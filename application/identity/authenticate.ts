@@ -14,7 +14,7 @@ import type { TokenVerifier } from "../../domain/identity/token_verifier.ts"
  * @param extracted the token as a more lenient reader found it, if one was asked; see {@link readBearer}
  * @fails {Unauthenticated} reason `missing` when no bearer token came, another reason when one came and is refused
  * @fails {KeysUnavailable} when the realm's keys cannot be fetched, so that the token can be neither accepted nor refused
- * @see seed section 5.1
+ * @see specification 5.1
  */
 export const authenticate = (
   verifier: TokenVerifier["Service"],

@@ -17,7 +17,7 @@ const holdMs = ({ expiresAt }: AccessToken, nowMs: number): number => {
  * token until shortly before it expires. Concurrent calls share one request, its failure included; a failure is not held.
  *
  * @returns an Effect that fails with {TokenRequestFailed} when the identity provider refuses or cannot answer
- * @see seed 4.2 and section 5.4
+ * @see specification 4.2 and 5.4
  */
 export const makeRequestToken: Effect.Effect<
   Effect.Effect<AccessToken, TokenRequestFailed>,

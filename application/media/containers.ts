@@ -24,7 +24,7 @@ export const sendCreation = Effect.fnUntraced(function* (accountId: string, cont
 })
 
 /**
- * Creates one container of any kind (seed 4.5); also for input of an untrusted caller.
+ * Creates one container of any kind (specification 4.5); also for input of an untrusted caller.
  *
  * @fails {InvalidMedia} naming fields and rules; nothing was sent
  * @fails {RequestTargetTooLong} when the query would be longer than servers read; nothing was sent
@@ -58,7 +58,7 @@ export const publishingLimit = Effect.fn("publishingLimit")(function* (accountId
 })
 
 /**
- * Exchanges an app id and secret for an app token (seed 4.6). The graph does not accept it for media.
+ * Exchanges an app id and secret for an app token (specification 4.6). The graph does not accept it for media.
  *
  * @fails {InvalidMediaSetup} when id or secret is blank
  * @fails {GraphFailure} of kind TokenInvalid when the graph does not accept them

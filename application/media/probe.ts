@@ -7,7 +7,7 @@ import { GraphPacing } from "./graph_pacing.ts"
 
 /** What the platform's documents leave open, and what the graph answered. */
 export interface ProbeResult {
-  /** Begins with its number in README's list of open questions. */
+  /** Begins with its number in the list of open questions in domain/media/README.md. */
   readonly question: string
   readonly outcome: "accepted" | "refused" | "not asked" | "no answer"
   readonly answer: string

@@ -24,7 +24,7 @@ import { storedShapeOf } from "../../domain/records/stored_shape.ts"
 import type { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { makeRecordUpdates, type RecordUpdates, type UpdatedStore } from "./record_updates.ts"
 
-/** One collection's view of the {@link RecordRepository}: the `store` of the seed's setup call. */
+/** One collection's view of the {@link RecordRepository}: the `store` that the setup call returns (specification 4.1). */
 export interface RecordStore<F extends object> extends UpdatedStore<F> {
   /**
    * Makes what the collection declares, such as indexes. Every other method does so before its first use; a service does it
@@ -183,7 +183,7 @@ export const makeRecordStore = <F extends object>(
 const alone = <E>(failure: E | NotUnique): E | NotUnique =>
   failure instanceof NotUnique ? new NotUnique({ collection: failure.collection, field: failure.field }) : failure
 
-/** The use cases of one collection over its store (seed 4.1). */
+/** The use cases of one collection over its store (specification 4.1). */
 export const makeRecordService = <F extends object>(
   collection: Collection<F>,
   store: RecordStore<F>,

@@ -11,7 +11,7 @@ import {
 } from "../../domain/scheduler/scheduler_port.ts"
 import { Restarts } from "./restarts.ts"
 
-// The scheduler's use cases on one page (seed 4.3). Every one but the restart is one request to the agent, and fails with
+// The scheduler's use cases on one page (specification 4.3). Every one but the restart is one request to the agent, and fails with
 // SchedulerError alone.
 
 const ask = <A, E>(call: (scheduler: SchedulerPort["Service"]) => Effect.Effect<A, E>) =>
@@ -32,7 +32,7 @@ export const runJob = (definition: JobDefinition, place: Place) =>
 export const planJob = (definition: JobDefinition, place: Place) =>
   ask((scheduler) => scheduler.planJob(definition, place))
 
-/** Scales the configured group (seed 4.3 rule 1). */
+/** Scales the configured group (specification 4.3 rule 1). */
 export const scaleJob = (to: Omit<JobScaling, "group">) =>
   ask((scheduler) => scheduler.scaleJob({ ...to, group: scheduler.scaleGroup }))
 

@@ -23,7 +23,7 @@ export class Restarts extends Context.Service<
   Restarts,
   {
     /**
-     * Scales the job's group to 0, and one second later, behind the caller, back to 1 (seed 4.3 rule 2).
+     * Scales the job's group to 0, and one second later, behind the caller, back to 1 (specification 4.3 rule 2).
      *
      * @returns the id under which it is listed until it is over
      * @fails {RestartError} when the first step failed, or the journal may not hold the restart; the second step's errors

@@ -35,7 +35,7 @@ const refusedAsId = ({ payload }: SignedToken, clientId: string): RefusalReason 
  * @param settings name the issuer and the client
  * @param nowS seconds since the epoch
  * @returns why the token is refused; `undefined` when it is accepted
- * @see seed 4.4 and 5.7
+ * @see specification 4.4 and 5.7
  */
 export const refusedToken = (
   signed: SignedToken,
@@ -56,7 +56,7 @@ export const refusedToken = (
  *
  * @param payload claims of a verified token
  * @param roles realm roles, any one of which is enough; none asks for no role
- * @see seed 5.3
+ * @see specification 5.3
  */
 export const holdsRole = (payload: TokenObject, roles: ReadonlyArray<string>): boolean => {
   const held = realmRoles(payload)

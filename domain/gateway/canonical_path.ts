@@ -49,7 +49,7 @@ const decodeUnreserved = (path: string): string =>
  *
  * @param raw origin form (`/a?b`) or absolute form (`http://host/a?b`, whose host is ignored)
  * @returns the canonical target, or why there is none
- * @see RFC 9112 section 3.2; RFC 3986 section 6.2.2; gateway notes sections 1.4 and 3 (cases 1 to 11)
+ * @see RFC 9112 section 3.2; RFC 3986 section 6.2.2; specification 17
  */
 export const canonicalTarget = (raw: string): CanonicalTarget | TargetRefusal => {
   const target = raw.replace(ABSOLUTE_FORM, "")

@@ -10,7 +10,7 @@ export const VARIANTS = ["standard", "variant"] as const
 /** One build. */
 export type Variant = (typeof VARIANTS)[number]
 
-/** The policy that decides on a route (seed 4.4). */
+/** The policy that decides on a route (specification 4.4). */
 export type RoutePolicy =
   /** Allowed paths only. */
   | "path-allow"
@@ -34,7 +34,7 @@ type Build = `${Line} ${Variant}`
 
 const EVERY_BUILD: ReadonlyArray<Build> = ["2.8 standard", "2.8 variant", "3.9 standard", "3.9 variant"]
 
-/** Seed 4.4, word for word: which route exists in which build. */
+/** Specification 4.4: which route exists in which build. */
 const ROUTES: ReadonlyArray<Route & { readonly builds: ReadonlyArray<Build> }> = [
   { prefix: "/open", policy: "path-allow", builds: EVERY_BUILD },
   { prefix: "/jwt", policy: "realm-jwt", builds: ["2.8 standard", "2.8 variant"] },

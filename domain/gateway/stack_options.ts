@@ -79,7 +79,7 @@ export const conflictsOf = (options: StackOptions): ReadonlyArray<string> => {
  * Reads the options of `stack up`.
  *
  * @returns the options, or one line per mistake
- * @see seed 4.4: a database with a 3.x image is refused with a printed reason; contract section 7
+ * @see specification 4.4: a database with a 3.x image is refused with a printed reason; specification 17
  */
 export const readStackOptions = (
   written: WrittenOptions,

@@ -37,7 +37,7 @@ const refuse = (status: Refused["status"], message: string, ...headers: Readonly
 export const badRequest: Refused = refuse(400, "malformed request")
 /** The path can be read in more than one way. */
 export const ambiguousPath: Refused = refuse(403, "ambiguous path")
-/** The path-allow policy does not name the path (seed section 7). */
+/** The path-allow policy does not name the path (specification 7). */
 export const pathNotAllowed: Refused = refuse(403, "path not allowed")
 /** No route has the path. */
 export const noRoute: Refused = refuse(404, "no Route matched with those values")
@@ -64,9 +64,9 @@ const challenge = (realm: string, error?: string): Header => [
 
 /** No credentials came: a challenge without an error code (RFC 6750 section 3). */
 export const unauthenticated = (realm: string): Verdict => refuse(401, "Unauthorized", challenge(realm))
-/** The token is invalid or of the wrong kind (seed section 7). */
+/** The token is invalid or of the wrong kind (specification 7). */
 export const badToken = (realm: string): Verdict => refuse(401, "Unauthorized", challenge(realm, "invalid_token"))
-/** The token is good and holds none of the roles asked for (seed 5.3). */
+/** The token is good and holds none of the roles asked for (specification 5.3). */
 export const missingRole = (realm: string): Verdict =>
   refuse(403, "missing role", challenge(realm, "insufficient_scope"))
 

@@ -26,7 +26,7 @@ export const isCompactToken = (text: string): boolean => text.length <= TOKEN_MA
  * Key material or addresses in a header (`jwk`, `jku`, `x5u`, `x5c`) are ignored: keys come from the setup alone.
  *
  * @fails {Unauthenticated} when the algorithm is not RS256, or the header asks for an extension (`crit`, `b64`, `zip`)
- * @see seed section 5.1; RFC 8725 section 3.1
+ * @see specification 5.1; RFC 8725 section 3.1
  */
 export const judgeHeader = (header: TokenObject): Effect.Effect<void, Unauthenticated> => {
   if (header["alg"] !== "RS256") return refuse("algorithm")
@@ -76,7 +76,7 @@ const refusedByParties = (payload: TokenObject, rules: TokenRules): RefusalReaso
  * @param nowS seconds since the epoch
  * @returns `undefined` when it is one; else the wrong kind, a bound token, `exp`/`nbf`/`iat` of a wrong type or out of
  * time, issuer, audience
- * @see seed section 5; RFC 7519 section 4.1; RFC 8725
+ * @see specification 5; RFC 7519 section 4.1; RFC 8725
  */
 export const refusedByClaims = (
   payload: TokenObject,

@@ -34,7 +34,7 @@ export const makeAccess = (access: Access): Effect.Effect<Access, InvalidIdentit
 /**
  * Lets the claims through, or refuses.
  *
- * @fails {Forbidden} when none of the roles is held (seed section 5.3)
+ * @fails {Forbidden} when none of the roles is held (specification 5.3)
  */
 export const authorize = (claims: Claims, access: Access): Effect.Effect<void, Forbidden> =>
   access === "authenticated" || access.roles.some((role) => claims.roles.has(role))

@@ -14,7 +14,7 @@ export type RefusalReason =
   | "bound"
   | "claims"
 
-/** No acceptable bearer token (seed sections 5 and 7): 401. */
+/** No acceptable bearer token (specification 5 and 7): 401. */
 export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{ readonly reason: RefusalReason }> {
   readonly code = "UNAUTHENTICATED"
   override get message(): string {
@@ -22,7 +22,7 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{ reado
   }
 }
 
-/** The token is good but holds none of the roles the route asks for (seed section 5.3): 403. */
+/** The token is good but holds none of the roles the route asks for (specification 5.3): 403. */
 export class Forbidden extends Data.TaggedError("Forbidden")<{ readonly anyOf: ReadonlyArray<string> }> {
   readonly code = "FORBIDDEN"
   override get message(): string {
@@ -49,7 +49,7 @@ export class InvalidIdentitySetup extends Data.TaggedError("InvalidIdentitySetup
   }
 }
 
-/** The identity provider refused or could not answer the token request of seed 4.2. */
+/** The identity provider refused or could not answer the token request of specification 4.2. */
 export class TokenRequestFailed extends Data.TaggedError("TokenRequestFailed")<{
   readonly kind: "refused" | "unreachable" | "timeout" | "malformed"
   /** OAuth error code of the answer (RFC 6749 section 5.2), when it gave one. */

@@ -13,7 +13,7 @@ export interface AccessToken {
  *
  * Every call is a new request; the use case remembers.
  *
- * @see seed 4.2; RFC 6749 section 4.4
+ * @see specification 4.2; RFC 6749 section 4.4
  */
 export class TokenIssuer extends Context.Service<
   TokenIssuer,

@@ -3,7 +3,7 @@ import { InvalidIdentitySetup } from "./errors.ts"
 
 /** What a realm's tokens must satisfy beyond a good signature. */
 export interface TokenRules {
-  /** The only accepted `iss`, compared character by character. Any issuer when absent (seed section 5.2). */
+  /** The only accepted `iss`, compared character by character. Any issuer when absent (specification 5.2). */
   readonly issuer?: string
   /** Must be among the token's `aud`. */
   readonly audience?: string

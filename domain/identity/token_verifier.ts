@@ -8,7 +8,7 @@ import type { KeysUnavailable, Unauthenticated } from "./errors.ts"
  * An adapter may remember verified tokens, never beyond the token's `exp`; for such a token, and for a text that is
  * refused by its shape alone, the effect it returns is already completed (an `Exit`), so that the caller needs no fiber.
  *
- * @see seed section 5; RFC 8725 (JWT best current practices)
+ * @see specification 5; RFC 8725 (JWT best current practices)
  */
 export class TokenVerifier extends Context.Service<
   TokenVerifier,

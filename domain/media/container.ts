@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox"
 
-/** The four kinds of media container (seed 2.3). */
+/** The four kinds of media container (specification 2.3). */
 export type MediaKind = "image" | "video" | "reel" | "carousel"
 
 const closed = { additionalProperties: false }
@@ -36,8 +36,8 @@ const productTag = Type.Object(
 const userTags = Type.Optional(Type.Array(userTag, { minItems: 1, description: "People shown" }))
 const productTags = Type.Optional(Type.Array(productTag, { minItems: 1, description: "Products shown" }))
 
-// Fields the platform knows beyond the seed's table. They are sent only when given, so a request without them is exactly
-// the one the seed shows.
+// Fields the platform knows beyond the table of specification 2.3. They are sent only when given, so a request without them is exactly
+// the one that it shows.
 const altText = Type.Optional(Type.String({ minLength: 1, description: "Alternative text" }))
 const collaborators = Type.Optional(
   Type.Array(Type.String({ pattern: "^@?[A-Za-z0-9._]{1,30}$" }), { minItems: 1, description: "Invited co-authors" }),
@@ -148,7 +148,7 @@ type ImageItem = Readonly<Static<typeof ITEM_SCHEMAS.image>>
 type VideoItem = Readonly<Static<typeof ITEM_SCHEMAS.video>>
 type ExistingItem = Readonly<Static<typeof ITEM_SCHEMAS.existing>>
 
-/** A unit of a carousel: an image, a video, or one that exists already; never a reel (seed 2.3). */
+/** A unit of a carousel: an image, a video, or one that exists already; never a reel (specification 2.3). */
 export type CarouselItem = ImageItem | VideoItem | ExistingItem
 
 /** A carousel described by its units. */

@@ -7,7 +7,7 @@ export interface GraphAddress {
   readonly origin: string
   /** Path in front of everything: it starts with `/` and does not end with one, or it is empty. */
   readonly prefix: string
-  /** First path segment of every media call (seed section 9), for example `v25.0`. */
+  /** First path segment of every media call (specification 9), for example `v25.0`. */
   readonly apiVersion: string
 }
 

@@ -40,7 +40,7 @@ export interface CreationCall {
 }
 
 /**
- * Driven port: the social media graph (seed area D).
+ * Driven port: the social media graph (specification 1, area D).
  *
  * One call is one exchange: nothing is retried, paced or followed by an adapter, and no failure holds a secret.
  */
@@ -60,7 +60,7 @@ export class MediaGraphPort extends Context.Service<
     }) => Effect.Effect<GraphAnswer<string>, GraphFailure>
     /** Reads how much of the account's publish quota is used. */
     readonly readPublishingLimit: (accountId: string) => Effect.Effect<GraphAnswer<PublishingLimit>, GraphFailure>
-    /** Exchanges the app's id and secret for an app token (seed 4.6); it is not accepted for media. */
+    /** Exchanges the app's id and secret for an app token (specification 4.6); it is not accepted for media. */
     readonly requestAppToken: (app: {
       readonly appId: string
       readonly appSecret: Redacted.Redacted

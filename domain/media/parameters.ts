@@ -9,7 +9,7 @@ interface Row {
   readonly field: string
   readonly kinds: ReadonlyArray<MediaKind>
   readonly write: Writer
-  /** Read from the container's `extended` part: beyond the seed's table, never sent unless given. */
+  /** Read from the container's `extended` part: beyond the table of specification 2.3, never sent unless given. */
   readonly extended?: true
 }
 
@@ -32,14 +32,14 @@ const MEDIA_TYPES: Readonly<Record<MediaKind, string | undefined>> = {
   image: undefined,
   video: "VIDEO",
   reel: "REELS",
-  // Seed 2.3 shows a placeholder; the platform's constant.
+  // Specification 2.3 leaves it open; the platform's constant.
   carousel: "CAROUSEL",
 }
 const mediaType = (kind: MediaKind): string | undefined => MEDIA_TYPES[kind]
 
 const EVERY: ReadonlyArray<MediaKind> = ["image", "video", "reel", "carousel"]
 
-/** The table of seed 2.3, in its order. `access_token` follows last; the adapter that knows the token adds it. */
+/** The table of specification 2.3, in its order. `access_token` follows last; the adapter that knows the token adds it. */
 export const PARAMETERS: ReadonlyArray<Row> = [
   { name: "image_url", field: "imageUrl", kinds: ["image"], write: asIs },
   { name: "media_type", field: "kind", kinds: ["video", "reel", "carousel"], write: mediaType },

@@ -4,7 +4,7 @@ import { Context } from "effect"
  * Limits the platform documents. Its pages contradict each other and change, so each limit can be set. The publish quota
  * is not among them: it is read from the platform.
  *
- * @see seed section 8: "media container limits: not shown"
+ * @see specification 8, which does not tell the limits of media containers
  */
 export interface MediaLimits {
   /** Children of a carousel. */

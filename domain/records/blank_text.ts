@@ -7,6 +7,6 @@ const BLANK_REGEXP = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}]*$/u
 export const isRequiredText = (schema: JsonObject): boolean =>
   [schema["type"]].flat().includes("string") && Number(schema["minLength"]) >= 1
 
-/** True for a text that is not empty and shows nothing (seed 2.1). */
+/** True for a text that is not empty and shows nothing (specification 2.1). */
 export const isBlank = (value: unknown): boolean =>
   typeof value === "string" && value !== "" && BLANK_REGEXP.test(value)

@@ -17,7 +17,7 @@ import { withoutReferences } from "./schema_references.ts"
 /** Operations that a collection has when it asks for them. */
 export type Update = "replace" | "patch"
 
-/** The four operations of a collection (seed 4.1), and those it may ask for. */
+/** The four operations of a collection (specification 4.1), and those it may ask for. */
 export type Operation = "list" | "get" | "create" | "delete" | "changes" | Update
 
 /** What a collection may ask for beside its fields. */
@@ -52,7 +52,6 @@ export interface CollectionShape extends CollectionOptions {
   /** Schema of what a client may submit. */
   readonly fields: TObject
   readonly roles: NonNullable<CollectionOptions["roles"]>
-  readonly changes: boolean
 }
 
 /** A record type: its name, its schema, and the one judgement over submitted fields. */
@@ -159,7 +158,7 @@ const compile = (collection: string, fields: TObject) => {
  *
  * @param judge of the patterns in the schema; without one, a schema with patterns is refused
  * @throws {InvalidCollectionSetup} naming every place and rule that can never work: a mistake of the integrator
- * @see seed 2.1 and 4.1
+ * @see specification 2.1 and 4.1
  */
 export const defineCollection = <S extends TObject>(
   definition: CollectionDefinition<S>,

@@ -73,7 +73,7 @@ export class InvalidQuery extends Data.TaggedError("InvalidQuery")<{
   }
 }
 
-/** No record has this id (seed section 7). */
+/** No record has this id (specification 7). */
 export class RecordNotFound extends Data.TaggedError("RecordNotFound")<{ readonly collection: string }> {
   readonly code = "RECORD_NOT_FOUND"
   override get message(): string {

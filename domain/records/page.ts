@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import { InvalidPage } from "./errors.ts"
 
-/** Rows a list returns when `limit` is omitted (seed 4.1: not shown). */
+/** Rows a list returns when `limit` is omitted (specification 4.1 does not tell). */
 export const PAGE_LIMIT_DEFAULT = 100
 
-/** Largest page; a larger `limit` is clamped to it (seed section 8). */
+/** Largest page; a larger `limit` is clamped to it (specification 8). */
 export const PAGE_LIMIT_MAX = 1000
 
 /** A slice of a collection in ascending id order: skip `start` records, take at most `limit`. */
@@ -26,7 +26,7 @@ const invalid = (parameter: InvalidPage["parameter"]) =>
  * @param wanted.start records to skip; 0 when omitted
  * @param wanted.limit page size; {@link PAGE_LIMIT_DEFAULT} when omitted, clamped to {@link PAGE_LIMIT_MAX}
  * @fails {InvalidPage} when either is not a whole number in 0..2^53-1
- * @see seed 4.1 and section 8
+ * @see specification 4.1 and 8
  */
 export const makePage = ({
   start = 0,

@@ -1,7 +1,7 @@
 import { Type } from "typebox"
 import { defineCollection } from "./collection.ts"
 
-/** The example record type: a catalogue item (seed 2.1). */
+/** The example record type: a catalogue item (specification 2.1). */
 export const products = defineCollection({
   name: "products",
   fields: Type.Object({

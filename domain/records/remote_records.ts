@@ -31,7 +31,7 @@ export type RemoteError = RecordsRefused | RecordsUnreachable
 
 /** True for a failure after which the same request may succeed: the service is busy, stopping, or away for a moment. */
 export const isPassingRemote = (error: RemoteError): boolean =>
-  error._tag === "RecordsUnreachable" || [408, 409, 429, 502, 503, 504].includes(error.status)
+  error._tag === "RecordsUnreachable" || error.code === "KEY_IN_USE" || [408, 429, 502, 503, 504].includes(error.status)
 
 /** What an import of one batch gave. */
 export interface ImportedBatch {

@@ -12,7 +12,7 @@ export interface Allocation {
   readonly [field: string]: unknown
 }
 
-/** The allocations of a node (seed 2.2). */
+/** The allocations of a node (specification 2.2). */
 export interface NomadAllocations {
   readonly NomadAllocations: ReadonlyArray<Allocation>
 }

@@ -21,7 +21,7 @@ export interface TaskGroup {
  *
  * Fields this client does not name are kept as they came, so a fetched definition can be changed and submitted again.
  *
- * @see seed 2.2
+ * @see specification 2.2
  */
 export interface JobDefinition {
   ID: string

@@ -3,7 +3,7 @@
  *
  * Everything else is what `JSON` makes of it: safe integers and fractions are `number`, `null`, `[]` and unknown keys stay.
  *
- * @see contract section 3, row "integers"
+ * @see specification 13, row "integers"
  */
 
 /** Deepest nesting that is written: the runtime's writer calls itself for each level, and its search for cycles takes longer with each. */

@@ -18,7 +18,7 @@ interface CpuStats {
  *
  * An allocation that has just started, and some drivers, give no numbers: `CpuStats` is then an empty object.
  *
- * @see seed 2.2
+ * @see specification 2.2
  */
 export interface ResourceUsage {
   readonly MemoryStats: MemoryStats

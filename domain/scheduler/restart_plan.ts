@@ -1,19 +1,19 @@
 import { isPassing, type RestartError, type SchedulerError } from "./errors.ts"
 import type { ScaleStatus } from "./job.ts"
 
-/** Pause between the scale to 0 and the scale to 1 (seed section 8). */
+/** Pause between the scale to 0 and the scale to 1 (specification 8). */
 const RESTART_DELAY_MS = 1000
 
-/** The two scalings of a restart (seed 4.3). */
+/** The two scalings of a restart (specification 4.3). */
 export const RESTART_COUNTS = { stop: 0, start: 1 } as const
 
-/** How a restart behaves beyond the seed's text. */
+/** How a restart behaves beyond specification 4.3. */
 export interface RestartRules {
   /** Pause between the two steps in milliseconds, {@link RESTART_DELAY_MS}. */
   readonly delayMs: number
   /**
    * `persistent` tries the second step again when the refusal is passing (an active deployment, no leader, no
-   * connection); `literal` sends it once and logs, as the seed says.
+   * connection); `literal` sends it once and logs, as specification 4.3 says.
    */
   readonly secondStep: "persistent" | "literal"
   /**

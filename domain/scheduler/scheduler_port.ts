@@ -56,7 +56,7 @@ export interface EventSubscription extends Place {
 /**
  * Driven port: the scheduler's agent. One call is one request; nothing is repeated unless the adapter was told to.
  *
- * @see seed 4.3
+ * @see specification 4.3
  */
 export class SchedulerPort extends Context.Service<
   SchedulerPort,
@@ -65,7 +65,7 @@ export class SchedulerPort extends Context.Service<
     readonly endpoint: string
     /** How long a change may take before its caller gives up, milliseconds. The agent may carry it out even later. */
     readonly writeTimeoutMs: number
-    /** Task group that scaling and restarting target (seed 4.3 rule 1). */
+    /** Task group that scaling and restarting target (specification 4.3 rule 1). */
     readonly scaleGroup: string
     readonly getDefinition: (at: JobAt, poll?: BlockingQuery) => Effect.Effect<Snapshot<JobDefinition>, SchedulerError>
     readonly runJob: (definition: JobDefinition, place: Place) => Effect.Effect<JobReceipt, SchedulerError>

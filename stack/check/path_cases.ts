@@ -40,7 +40,7 @@ const odd = (target: string, expect: ReadonlyArray<string> = ["403"]): Row =>
   row("path-confusion", target, expect, { harmless: true })
 
 /**
- * Rows around the open path. Gateway notes, section 1.4, column "ours"; section 3, cases 1 to 9 and 11.
+ * Rows around the open path. The path tricks of specification 17.
  *
  * @param upstreamPath what the upstream sees of the open path
  */

@@ -35,7 +35,7 @@ const both = (reason: ReasonName, credential: CredentialName, name: string, stat
 const ofId = (reason: ReasonName, credential: CredentialName, name: string, more: Partial<Row> = {}): Row =>
   refused(reason, credential, { name, base: "id", ...more })
 
-/** Gateway notes, section 1.3, columns "ours"; section 3, cases 12 to 22. */
+/** The kinds of token of specification 4.4 and 17. */
 const ROWS: ReadonlyArray<Row> = [
   refused("no-credential", "none"),
   { credential: "access token", reason: "kind", status: [200, 401, 200] },

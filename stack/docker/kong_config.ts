@@ -8,7 +8,7 @@ const UPSTREAM_ADDRESS = "http://upstream:8900"
 
 /**
  * Runs after every other plugin and refuses requests that the policies have not allowed. The gateway itself would let a
- * request go on when its plugin server is dead, slow or broken (gateway notes section 2.3).
+ * request go on when its plugin server is dead, slow or broken.
  */
 const SENTINEL = {
   name: "post-function",

@@ -1,5 +1,5 @@
 // `portolan records` as a user runs it, against a service on a real socket.
-import { afterAll, describe, expect, test } from "bun:test"
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,6 +10,9 @@ import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { runHere } from "../support/command_here.ts"
 import { endProcesses, runProcess } from "../support/service_process.ts"
 import { startService, type TestService } from "../support/test_service.ts"
+
+// A service on a real socket, on a machine under heavy load.
+setDefaultTimeout(60_000)
 
 const folder = mkdtempSync(join(tmpdir(), "portolan-records-cli-"))
 const services: Array<TestService> = []

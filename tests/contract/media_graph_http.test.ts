@@ -61,7 +61,7 @@ describe("requests of the HTTP graph", () => {
     expect(seen[0]?.path.split("?")[0]).toBe(`/proxy/graph/v25.0/${ACCOUNT}/media`)
   })
 
-  test("15 the app token: no version, the seed's order, and it does not show itself", async () => {
+  test("15 the app token: no version, the specification's order, and it does not show itself", async () => {
     const app = { appId: "123", appSecret: Redacted.make(APP_SECRET) }
     const body = '{"access_token":"123|abcS3cr3t","token_type":"bearer"}'
     const { value, seen } = await talk(

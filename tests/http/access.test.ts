@@ -17,7 +17,7 @@ const as = (...roles: ReadonlyArray<string>) => ({ authorization: `Bearer ${serv
 
 const withoutToken = (path: string, init: RequestInit = {}) => fetch(`${service.url}${path}`, init)
 
-/** Routes that answer without a token (contract sections 1 and 2). */
+/** Routes that answer without a token (specification 11 and 12). */
 const OPEN = ["/", "/health/live", "/health/ready", "/openapi", "/openapi.json", "/openapi/start.js", "/openapi/:file"]
 
 /** Answers to the page of the demo alone; tests/process/demo.test.ts says to whom. */

@@ -1,8 +1,11 @@
 // Several records in one request, as an array or as lines, and creates that happen once, over a real socket.
-import { describe, expect, test } from "bun:test"
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { dataOf } from "../support/data_of.ts"
 import { expectProblem, expectRefusal } from "../support/expect_problem.ts"
 import { sharedService, startService } from "../support/test_service.ts"
+
+// A service on a real socket, on a machine under heavy load.
+setDefaultTimeout(60_000)
 
 const service = await sharedService()
 

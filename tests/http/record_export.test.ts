@@ -1,5 +1,5 @@
 // A whole collection as lines, over a real socket: complete, resumable, no faster than it is read, and visibly broken when it is.
-import { describe, expect, test } from "bun:test"
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { Context, Effect, Layer } from "effect"
 import * as memoryRecords from "../../adapters/driven/record_repository/memory.ts"
 import { RecordRepository } from "../../domain/records/record_repository.ts"
@@ -7,6 +7,9 @@ import { StoreUnavailable } from "../../domain/store_unavailable.ts"
 import { dataOf } from "../support/data_of.ts"
 import { expectProblem, expectRefusal } from "../support/expect_problem.ts"
 import { sharedService, startService } from "../support/test_service.ts"
+
+// A service on a real socket, on a machine under heavy load.
+setDefaultTimeout(60_000)
 
 const RECORDS = 2500
 

@@ -1,4 +1,4 @@
-// Contract section 2, row by row, over a real socket. The store is the in-memory one; its own promises are in tests/contract.
+// Specification 12, row by row, over a real socket. The store is the in-memory one; its own promises are in tests/contract.
 import { describe, expect, test } from "bun:test"
 import { dataOf } from "../support/data_of.ts"
 import { expectProblem, expectRefusal } from "../support/expect_problem.ts"
@@ -155,7 +155,7 @@ describe("create refuses", () => {
   })
 })
 
-/** Ids that are no canonical decimal in 1..2^53-1 (notes, bad-input table 3.1). */
+/** Ids that are no canonical decimal in 1..2^53-1. */
 const BAD_IDS = [
   ..."0 -1 1.5 1.0 1e3 0x1 +1 007 1%0A %D9%A3 %EF%BC%91 %00 1%00 %20 %E0%A4%A %7B%22$gt%22:0%7D 1n 1_0 1;x 1%2F2".split(
     " ",

@@ -93,6 +93,14 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
       },
     ],
   }),
+  "domain/records/reading.md": async ({ token }) => ({
+    ...(await recordsPlace(token)),
+    blocks: [
+      { goesOn: /Listening/ },
+      { shows: /"data":\[\{"id":1,"name":"Anchor"\},\{"id":2,"name":"Anchor chain"\}\]\}$/ },
+      { shows: /^link: <[^>]*after=[^>]+>; rel="next"/i },
+    ],
+  }),
   "domain/records/writing.md": async ({ token }) => ({
     ...(await recordsPlace(token)),
     blocks: [
@@ -102,6 +110,15 @@ const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
       { shows: /^(\{"response":"OK","data":\{"id":5,.*\}\})\1$/ },
       { shows: /"length_m":69,.*"length_m":69\.2,/ },
     ],
+  }),
+  "domain/records/transfer.md": async ({ token, folder }) => ({
+    ...(await recordsPlace(token)),
+    blocks: [
+      { goesOn: /Listening/ },
+      { shows: /Sextant.*Buoy.*Log line/s },
+      { shows: /^\{"id":2,"name":"Buoy","price":0\}\n.*\n\{"id":4,"name":"Log line","price":3\}\n$/ },
+    ],
+    check: () => expect(readFileSync(join(folder, "copy.ndjson"), "utf8").trim().split("\n")).toHaveLength(3),
   }),
   "domain/records/changes.md": async ({ token }) => ({
     ...(await recordsPlace(token)),

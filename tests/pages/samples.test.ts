@@ -99,6 +99,7 @@ const WORLDS: Readonly<Record<string, ReadonlyArray<(at: number) => Promise<void
       expect(readFileSync(join(folderOf(at), "deleted.log"), "utf8")).toBe("ships 1\n")
     },
   ],
+  "domain/records/reading.md": [async (at) => expect(await run(at)).toBe("Chain, Anchor\n")],
   "domain/records/client.md": [
     async (at) => {
       const served = await serve()

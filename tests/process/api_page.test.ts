@@ -62,6 +62,8 @@ realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
       "get_products",
       "create_products",
       "delete_products",
+      "import_products",
+      "export_products",
       "delete_products_as_admin",
     ])
 
@@ -78,6 +80,7 @@ realSuite(CHROMIUM, "the API page", ({ executablePath }) => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme })
       await page.evaluate("scrollTo(0, 0)")
+      await page.locator(colorScheme === "dark" ? "html.dark-mode" : "html:not(.dark-mode)").waitFor()
       const folder = process.env["TEST_SCREENSHOTS"]
       if (folder) await page.screenshot({ path: join(folder, `api-page-${colorScheme}.png`) })
       shown.push(await background())

@@ -1,4 +1,4 @@
-// The command line's manners: help, exit codes, what goes to which output (contract section 5).
+// The command line's manners: help, exit codes, what goes to which output (specification 15).
 import { afterAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import { VARIABLES } from "../../bootstrap/config.ts"

@@ -1,4 +1,4 @@
-// Wrong configuration ends the start with exit 2 and one line per mistake, which never holds a value (contract section 1).
+// Wrong configuration ends the start with exit 2 and one line per mistake, which never holds a value (specification 11).
 import { afterAll, describe, expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

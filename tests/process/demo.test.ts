@@ -1,4 +1,4 @@
-// Demo mode as a person meets it (contract section 0).
+// Demo mode as a person meets it (specification 10).
 import { afterAll, describe, expect, test } from "bun:test"
 import type { SpanLine } from "../../adapters/driving/cli/trace_tree.ts"
 import manifest from "../../package.json" with { type: "json" }

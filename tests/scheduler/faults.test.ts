@@ -1,4 +1,4 @@
-// What goes wrong on the way: cases 42 to 62 of the wire notes. Raw sockets say what no HTTP server would.
+// What goes wrong on the way: cases 42 to 62. Raw sockets say what no HTTP server would.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"

@@ -1,4 +1,4 @@
-// What is logged, and what never is: cases 74 to 76 of the wire notes.
+// What is logged, and what never is: cases 74 to 76.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"

@@ -1,4 +1,4 @@
-// What the agent refuses and how: cases 23 to 41 of the wire notes. Every case counts the requests the agent saw.
+// What the agent refuses and how: cases 23 to 41. Every case counts the requests the agent saw.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Scheduler, SchedulerOptions } from "../../bootstrap/scheduler.ts"
 import { type Answer, type FakeAgent, reply, replyJson, startFakeAgent } from "../support/fake_agent.ts"

@@ -1,4 +1,4 @@
-// What goes over the wire and what comes back: cases 1 to 22 of the wire notes, through the library face.
+// What goes over the wire and what comes back: cases 1 to 22, through the library face.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createScheduler, memoryBytes, type SchedulerOptions } from "../../bootstrap/scheduler.ts"
 import { type FakeAgent, reply, replyJson, startFakeAgent } from "../support/fake_agent.ts"

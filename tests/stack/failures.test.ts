@@ -1,4 +1,4 @@
-// What the gateway does when what is around it misbehaves: gateway notes section 3, cases 20, 21 and 45 to 47.
+// What the gateway does when what is around it misbehaves: specification 17.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { createServer, type RequestListener, type Server } from "node:http"
 import { sendRaw } from "../../stack/check/raw_http.ts"

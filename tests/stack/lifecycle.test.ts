@@ -1,4 +1,4 @@
-// What `up`, `status`, `token` and `down` promise: contract section 7, gateway notes section 2.5. Starting a stack is dear, and
+// What `up`, `status`, `token` and `down` promise: specification 17. Starting a stack is dear, and
 // `up` finds one that runs: the tests share one, in whatever state the test before left it.
 import { afterAll, expect, test } from "bun:test"
 import { spawn } from "node:child_process"

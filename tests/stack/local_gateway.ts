@@ -21,7 +21,7 @@ export const serveOn = async (server: Server): Promise<string> => {
 
 export const ISSUER = "http://idp.example/realms/demo"
 
-/** Every route of seed 4.4, before a realm that nobody serves. */
+/** Every route of specification 4.4, before a realm that nobody serves. */
 const SETTINGS: Omit<GatewaySettings, "publicUrl"> = {
   routes: [...routesOf("3.9", "standard"), ...routesOf("2.8", "standard").filter(({ prefix }) => prefix === "/jwt")],
   allowedPaths: ALLOWED_PATHS,

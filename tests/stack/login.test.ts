@@ -1,4 +1,4 @@
-// The browser's login over HTTP, against the running stack: gateway notes section 3, cases 24, 33 to 42.
+// The browser's login over HTTP, against the running stack: specification 4.4 and 17.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { SERVICES, stackFiles } from "../../stack/state.ts"

@@ -1,4 +1,4 @@
-// Gateway notes, sections 1.2 to 1.4 and 3: every row, on every build, against the running embedded stack. Each refusal
+// Specification 4.4 and 17: every row, on every build, against the running embedded stack. Each refusal
 // also asserts that the upstream was not asked.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { type Line, routesOf, type Variant } from "../../domain/gateway/route_profile.ts"

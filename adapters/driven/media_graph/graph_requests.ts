@@ -4,7 +4,7 @@ import { RequestTargetTooLong } from "../../../domain/media/errors.ts"
 import type { GraphAddress } from "../../../domain/media/graph_address.ts"
 import type { GraphOperation } from "../../../domain/media/graph_failure.ts"
 
-/** How parameters and token travel. The seed's way is the query; the graph accepts the others as well. */
+/** How parameters and token travel. The specification's way is the query (2.3); the graph accepts the others as well. */
 export interface Placement {
   readonly parameters: "query" | "form"
   readonly token: "query" | "header"
@@ -83,7 +83,7 @@ export const graphRequest = (
   }
 }
 
-/** `POST /{version}/{account}/media`: creates a container (seed 4.5). */
+/** `POST /{version}/{account}/media`: creates a container (specification 4.5). */
 export const creationLine = (operation: GraphOperation, accountId: string): RequestLine => ({
   operation,
   method: "POST",
@@ -100,7 +100,7 @@ export const publishLine = (accountId: string): RequestLine => ({
 /** The parameters of {@link publishLine}. */
 export const publishParameters = (containerId: string): ReadonlyArray<Parameter> => [["creation_id", containerId]]
 
-/** `GET /oauth/access_token`: no version and no access token; id and secret are in the query (seed 4.6). */
+/** `GET /oauth/access_token`: no version and no access token; id and secret are in the query (specification 4.6). */
 export const appTokenRequest = (
   { prefix }: GraphAddress,
   app: { readonly appId: string; readonly appSecret: Redacted.Redacted },

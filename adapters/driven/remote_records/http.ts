@@ -83,7 +83,8 @@ export const layer = ({ url, token }: RemoteOptions): Layer.Layer<RemoteRecords>
       return { data: body["data"], headers }
     })
     const ask = (exchange: ExchangeRequest) => Effect.map(answered(exchange), ({ data }) => data)
-    const keyed = (key: string | undefined) => (key === undefined ? {} : { "idempotency-key": `"${key}"` })
+    const keyed = (key: string | undefined): Readonly<Record<string, string>> =>
+      key === undefined ? {} : { "idempotency-key": `"${key}"` }
     const place = (collection: string, ...rest: ReadonlyArray<string>) =>
       [collection, ...rest].map(encodeURIComponent).join("/")
 

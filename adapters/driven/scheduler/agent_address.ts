@@ -8,7 +8,7 @@ export interface AgentAddress {
 }
 
 /**
- * Reads a base URL: `http(s)://host[:port][/prefix][/v1]` or `unix:///path/of/the.sock` (seed 2.2).
+ * Reads a base URL: `http(s)://host[:port][/prefix][/v1]` or `unix:///path/of/the.sock` (specification 2.2).
  *
  * @returns the broken rule instead, when it is none; it does not repeat the text, which may hold a password
  */

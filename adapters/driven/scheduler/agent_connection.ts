@@ -35,7 +35,7 @@ const deadlineMs = ({ method, waitMs }: SchedulerRequest, options: HttpScheduler
 const headersOf = (request: SchedulerRequest, { authorization }: AgentAddress, token: string) => ({
   accept: "application/json",
   "user-agent": "portolan",
-  // Both names: the seed's, and the one a real agent reads.
+  // Both names: the specification's (2.2), and the one a real agent reads.
   ...(token === "" ? {} : { "x-scheduler-token": token, "x-nomad-token": token }),
   ...(authorization === undefined ? {} : { authorization }),
   ...(request.body === undefined ? {} : { "content-type": "application/json" }),

@@ -54,7 +54,7 @@ const make = Effect.fnUntraced(function* (options: HttpSchedulerOptions) {
  * The scheduler's agent over HTTP.
  *
  * @fails {InvalidSchedulerSetup} naming the option that can never work
- * @see seed 2.2 and 4.3; contract section 3
+ * @see specification 2.2 and 4.3; specification 13
  */
 export const layer = (options: HttpSchedulerOptions): Layer.Layer<SchedulerPort, InvalidSchedulerSetup> =>
   Layer.effect(SchedulerPort, make(options))

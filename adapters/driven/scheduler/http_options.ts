@@ -5,11 +5,11 @@ import { type AgentAddress, readAddress } from "./agent_address.ts"
 
 /** How to reach an agent. */
 export interface HttpSchedulerOptions {
-  /** Agent address, with or without a trailing `/v1` (seed 2.2); `unix:///path` for a socket. */
+  /** Agent address, with or without a trailing `/v1` (specification 2.2); `unix:///path` for a socket. */
   readonly baseUrl: string
   /** ACL token. */
   readonly token?: Redacted.Redacted
-  /** Task group that scaling targets (seed 4.3 rule 1). */
+  /** Task group that scaling targets (specification 4.3 rule 1). */
   readonly scaleGroup: string
   /** Deadline of a read, milliseconds; 10000 when omitted. */
   readonly readTimeoutMs?: number
@@ -21,7 +21,7 @@ export interface HttpSchedulerOptions {
   readonly retries?: number
   /** TLS beyond the runtime's own trust; only under Bun. */
   readonly tls?: TlsOptions
-  /** Logs every exchange at debug level, secrets masked (seed 2.2, option LogLevel). */
+  /** Logs every exchange at debug level, secrets masked (specification 2.2, option LogLevel). */
   readonly debug?: boolean
 }
 

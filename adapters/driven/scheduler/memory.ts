@@ -7,7 +7,7 @@ import * as port from "../../../domain/scheduler/scheduler_port.ts"
 
 /** What a scheduler in memory starts with. */
 export interface MemorySchedulerOptions {
-  /** Task group that scaling targets (seed 4.3 rule 1). */
+  /** Task group that scaling targets (specification 4.3 rule 1). */
   readonly scaleGroup: string
   /** Id of the only node; `memory` when omitted. */
   readonly nodeId?: string

@@ -93,7 +93,7 @@ const readUsage = (usage: JsonObject): Reading<ResourceUsage> => {
   }
 }
 
-/** Agents nest the usage in `ResourceUsage`; the seed's flat form is read as well (contract section 3, row "shapes"). */
+/** Agents nest the usage in `ResourceUsage`; the flat form of specification 2.2 is read as well. */
 export const readStats = jsonObject<ResourceUsage>((value) => {
   const { ResourceUsage: nested, ...rest } = value
   return readUsage(isObject(nested) ? { ...rest, ...nested } : value)
@@ -101,7 +101,7 @@ export const readStats = jsonObject<ResourceUsage>((value) => {
 
 const isAllocation = (value: unknown): value is Allocation => isObject(value) && typeof value["ID"] === "string"
 
-/** Agents answer with the bare array; the seed's wrapped form is read as well. Both may be `null` for none. */
+/** Agents answer with the bare array; the wrapped form of specification 2.2 is read as well. Both may be `null` for none. */
 export const readAllocations = json<NomadAllocations>((value) => {
   const list = (isObject(value) && "NomadAllocations" in value ? value["NomadAllocations"] : value) ?? []
   if (!Array.isArray(list)) return { rule: "is not a list of allocations" }

@@ -1,4 +1,4 @@
-// Operation of the port -> request to the agent (seed 4.3). Pure; reading answers is in scheduler_answers.ts.
+// Operation of the port -> request to the agent (specification 4.3). Pure; reading answers is in scheduler_answers.ts.
 import type { JsonObject } from "../../../domain/json_object.ts"
 import type { Operation } from "../../../domain/scheduler/errors.ts"
 import type { Integer, JobAt, JobDefinition } from "../../../domain/scheduler/job.ts"
@@ -19,7 +19,7 @@ export interface SchedulerRequest {
   readonly method: "GET" | "POST" | "DELETE"
   /** Encoded path from the agent's root on. */
   readonly path: string
-  /** Encoded query without `?`; always holds `region`, also an empty one (seed 4.3). */
+  /** Encoded query without `?`; always holds `region`, also an empty one (specification 4.3). */
   readonly query: string
   readonly body?: string
   /** How long the agent may hold the request, milliseconds; 0 but for blocking queries. */
@@ -73,7 +73,7 @@ export const runJob = (definition: JobDefinition, place: Place) =>
 export const planJob = (definition: JobDefinition, place: Place) =>
   post("planJob", `${jobPath(definition.ID)}/plan`, place, { Job: definition, Diff: true })
 
-/** Scales one group; the body holds nothing else unless an index is insisted on (contract section 3, row "bodies"). */
+/** Scales one group; the body holds nothing else unless an index is insisted on (specification 13, row "bodies"). */
 export const scaleJob = ({ group, count, ifIndex, ...at }: JobScaling) =>
   post("scaleJob", `${jobPath(at.jobId)}/scale`, at, {
     Count: count,

@@ -9,7 +9,7 @@ import { type IssuerOptions, readToken, tokenRequest } from "./token_request.ts"
  *
  * @param options the identity provider, and our client there
  * @fails {InvalidIdentitySetup} at start when an option can never work
- * @see seed 4.2
+ * @see specification 4.2
  */
 export const layer = (options: IssuerOptions): Layer.Layer<TokenIssuer, InvalidIdentitySetup> =>
   Layer.effect(

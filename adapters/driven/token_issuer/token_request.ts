@@ -1,4 +1,4 @@
-// The token request of seed 4.2: what is sent, and what the answers mean. Nothing is sent here; that is http.ts.
+// The token request of specification 4.2: what is sent, and what the answers mean. Nothing is sent here; that is http.ts.
 import { Effect, Redacted } from "effect"
 import { InvalidIdentitySetup, TokenRequestFailed } from "../../../domain/identity/errors.ts"
 import type { AccessToken } from "../../../domain/identity/token_issuer.ts"

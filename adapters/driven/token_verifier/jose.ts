@@ -56,7 +56,7 @@ const makeVerifier = Effect.fnUntraced(function* (options: JoseOptions, now: () 
  * @param options the realm's keys, and the rules its tokens must satisfy
  * @param now gives the time, seconds since the epoch; the system's clock when omitted
  * @fails {InvalidIdentitySetup} at start when a key, address, issuer, audience, tolerance or size can never work
- * @see seed section 5; contract section 2, token rules
+ * @see specification 5 and 12, token rules
  */
 export const layer = (
   options: JoseOptions,

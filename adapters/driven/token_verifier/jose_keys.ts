@@ -178,7 +178,7 @@ const toRealmKey = ({ kid, key }: Found): Effect.Effect<RealmKey, Unusable> =>
  * `\n` around and inside are forgiven
  * @fails {InvalidIdentitySetup} when any key in it is private, broken, not RSA or below 2048 bits, when anything but another
  * key follows a key, or when none can verify RS256; names the option and the rule, never the source
- * @see seed section 5.1
+ * @see specification 5.1
  */
 export const readKeys = Effect.fnUntraced(
   function* (source: string) {

@@ -17,7 +17,7 @@ import { CliConfig, CliOutput, Command, Flag, GlobalFlag } from "effect/cli"
 import { ChildProcessSpawner } from "effect/process"
 import { stringifyLossless } from "../../../domain/scheduler/lossless_json.ts"
 
-/** Exit codes of every command (contract section 5). */
+/** Exit codes of every command (specification 15). */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const
 
 /** Where a command writes: results on `out`, progress and logs on `err`. */

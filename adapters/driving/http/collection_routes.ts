@@ -79,7 +79,7 @@ export interface CollectionSetup<F extends object> {
   readonly store: RecordStore<F>
   readonly service: RecordService<F>
   readonly handler: CollectionHandler
-  /** The routes of seed 4.1, unprotected in themselves: mount them in a group that a {@link Guard} protects. */
+  /** The routes of specification 4.1, unprotected in themselves: mount them in a group that a {@link Guard} protects. */
   readonly routes: ReturnType<typeof makeRoutes>
 }
 
@@ -94,16 +94,17 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
     return roles === undefined ? detail : { ...detail, beforeHandle: guard.requireRoles(roles) }
   }
   const refuse = (...allow: ReadonlyArray<string>) => refusing(responder, methodNotAllowed(allow.join(", ")))
+  // The API page shows them in this order.
   const routes = new Elysia({ prefix: `/${collection.name}` })
     .get("", handler.list, hooks("list"))
+    .get("/:id", handler.get, hooks("get"))
+    .post("", handler.create, hooks("create"))
+    .delete("/:id", handler.delete, hooks("delete"))
     .post("/import", handler.import, hooks("create", "import"))
     .get("/import", refuse("POST"), HIDDEN)
     .all("/import", refuse("POST"), HIDDEN)
     .get("/export", handler.export, hooks("list", "export"))
     .all("/export", refuse("GET, HEAD"), HIDDEN)
-    .get("/:id", handler.get, hooks("get"))
-    .post("", handler.create, hooks("create"))
-    .delete("/:id", handler.delete, hooks("delete"))
   const { updates = [] } = collection
   const replaces = updates.includes("replace")
   const patches = updates.includes("patch")
@@ -124,7 +125,7 @@ const makeRoutes = (collection: Collection<object>, handler: CollectionHandler, 
  * @param parts.guard decides the collection's own role rules
  * @param parts.responder runs the use cases and words the answers
  * @param parts.feeds bounds the open feeds of changes, and ends them; without it each collection has a bound of its own
- * @returns what the seed's setup call returns, so that a handler can be mounted elsewhere (seed 4.1, "Custom mounting")
+ * @returns what is needed to mount a handler elsewhere (specification 4.1, "Custom mounting")
  */
 export const setupCollection = <F extends object>(
   collection: Collection<F>,

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpRefusal } from "./http_refusal.ts"
 
-/** Largest request body, bytes (contract section 2). The runtime's own limit lies a little above. */
+/** Largest request body, bytes (specification 12). The runtime's own limit lies a little above. */
 export const BODY_BYTES_MAX = 1_048_576
 
 /** Longest time a body may take to arrive, milliseconds: a sender of single bytes must not hold a connection for ever. */

@@ -69,7 +69,7 @@ const NO_PARSE = { parse: "none" } as const
 const HIDDEN = { parse: "none", detail: { hide: true } } as const
 
 /**
- * The media routes of contract section 4; they guard themselves.
+ * The media routes of specification 14; they guard themselves.
  *
  * @param parts.services built once, at start
  * @param parts.roles realm roles, any one of which may use them

@@ -3,7 +3,7 @@ import type { Issue } from "../../../domain/issue.ts"
 /** What a client is told: fixed sentences and rules, never a submitted value, a token, a stack or a driver's text. */
 export interface Problem {
   readonly status: number
-  /** Stable name of the error; README lists them. */
+  /** Stable name of the error; adapters/driving/http/README.md lists them. */
   readonly code: string
   readonly title: string
   readonly detail: string

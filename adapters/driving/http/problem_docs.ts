@@ -129,7 +129,7 @@ export const guardRefusals = (roles: ReadonlyArray<string> | undefined): Readonl
   ...(roles === undefined ? [] : [new Forbidden({ anyOf: roles })]),
 ]
 
-/** A success of the service: the envelope of seed 2.1 around `data`. */
+/** A success of the service: the envelope of specification 2.1 around `data`. */
 export const okDoc = (
   description: string,
   data: object,

@@ -10,7 +10,7 @@ export const readId = (text: string | null | undefined): number | undefined => {
   return id >= 1 && id <= Number.MAX_SAFE_INTEGER ? id : undefined
 }
 
-/** A value in the success envelope (seed 2.1). */
+/** A value in the success envelope (specification 2.1). */
 export const render = (value: object): string => envelope(JSON.stringify(value))
 
 /** A record as it is stored now, with its validator. */

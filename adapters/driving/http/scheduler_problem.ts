@@ -29,7 +29,7 @@ const refused = (code: string, detail: string): Problem => ({
   detail,
 })
 
-/** What the scheduler's failures look like from outside (contract section 3). A refusal keeps the scheduler's text. */
+/** What the scheduler's failures look like from outside (specification 13). A refusal keeps the scheduler's text. */
 export const describeSchedulerError = (error: SchedulerError): Problem => {
   switch (error._tag) {
     case "InvalidSchedulerArgument":

@@ -70,7 +70,7 @@ const describeRestart = (restart: RestartRecord) => ({
 })
 
 /**
- * The scheduler's HTTP face (contract section 3). Integers keep their digits in both directions.
+ * The scheduler's HTTP face (specification 13). Integers keep their digits in both directions.
  *
  * @param parts.roles realm roles that may use it, any one of them
  */

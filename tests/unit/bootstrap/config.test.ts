@@ -26,7 +26,7 @@ describe("defaults", () => {
       deepEqual({ ...read(env) }, defaults)
     })
 
-  test("are those of the contract", () => {
+  test("are those that are documented", () => {
     const { LOG_FORMAT: _terminal, ...shown } = describeConfig(read({}))
     const set = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== null))
     deepEqual(set, {

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict"
 import { describe, test } from "node:test"
 import { LINES, matchRoute, routesOf, VARIANTS } from "../../../domain/gateway/route_profile.ts"
 
-/** Seed 4.4. */
+/** Specification 4.4. */
 const PRESENT: ReadonlyArray<readonly [route: string, builds: ReadonlyArray<string>]> = [
   ["/open", ["2.8 standard", "2.8 variant", "3.9 standard", "3.9 variant"]],
   ["/jwt", ["2.8 standard", "2.8 variant"]],

@@ -1,4 +1,4 @@
-// Request targets byte for byte. The expected strings were made by hand from the seed's table and RFC 3986.
+// Request targets byte for byte. The expected strings were made by hand from the table of specification 2.3 and RFC 3986.
 import { deepEqual, equal, ok } from "node:assert/strict"
 import { describe, test } from "node:test"
 import fc from "fast-check"
@@ -114,7 +114,7 @@ describe("parametersOf() and encodeQuery()", () => {
     deepEqual(sent[1], ["user_tags", '[{"username":"bob","x":0,"y":1}]'])
   })
 
-  test("sends what is beyond the seed only when it is given", () => {
+  test("sends what is beyond the specification only when it is given", () => {
     const sent = parametersOf({
       kind: "reel",
       videoUrl: imageUrl,
@@ -149,7 +149,7 @@ describe("parametersOf() and encodeQuery()", () => {
     fc.record({ kind: fc.constant("carousel" as const), children: fc.array(text), caption: optional(text) }),
   ) as fc.Arbitrary<Container>
 
-  test("16 never names a parameter outside the seed's table, and none twice", () =>
+  test("16 never names a parameter outside the specification's table, and none twice", () =>
     fc.assert(
       fc.property(container, (each) => {
         const names = parametersOf(each).map(([name]) => name)

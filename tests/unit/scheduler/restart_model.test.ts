@@ -186,7 +186,7 @@ const play = Effect.fnUntraced(function* ({ count, fates, happenings }: Scenario
   if (listed.length > 0) seen.stuck += 1
   const isRestartsZero = job.there && !job.stopped && job.count === 0 && job.changedBy === "restart"
   if (agent.refusedZeros() > 0) seen.fenced += 1
-  // What README says of an agent that does not tell the index: there is nothing to insist on.
+  // What domain/scheduler/README.md says of an agent that does not tell the index: there is nothing to insist on.
   const isBeyond = agent.keptIndexToItself() && machines.some(({ sentLate }) => sentLate)
   if (isBeyond) seen.beyond += 1
   else if (isRestartsZero && listed.length === 0) wrong.push("the job is at 0 and nobody lists it")
