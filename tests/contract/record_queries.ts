@@ -6,7 +6,7 @@ import { makeQuery, makeWhere, type WantedList } from "../../domain/records/list
 import { ID_ORDER, type Place, placeOf } from "../../domain/records/query.ts"
 import { type Fields, RecordRepository, type Stored } from "../../domain/records/record_repository.ts"
 import { storedShapeOf } from "../../domain/records/stored_shape.ts"
-import { arraySays, CHART_FIELDS, CHART_INDEXES, chart, KNOWN_FIELDS, list } from "../support/record_queries.ts"
+import { arraySays, CHART_FIELDS, CHART_INDEXES, chart, KNOWN_FIELDS, list, TEXTS } from "../support/record_queries.ts"
 import type { RepositoryUnderTest } from "./record_repository.ts"
 
 type Repository = RecordRepository["Service"]
@@ -109,6 +109,32 @@ export const recordQueriesContract = (
           }
         }),
       )
+
+    promises("takes every text for itself, alone and in a pattern", (repository, collection) =>
+      Effect.gen(function* () {
+        const records = yield* createAll(
+          repository,
+          collection,
+          TEXTS.map((name) => ({ name })),
+        )
+        for (const text of TEXTS) {
+          const itself = text.replace(/[\\*]/g, "\\$&")
+          for (const condition of [
+            { field: "name", operator: "eq", value: text },
+            ...[itself, `${itself}*`, `*${itself}`, `*${itself}*`, `a*${itself}*`].map(
+              (value) => ({ field: "name", operator: "like", value }) as const,
+            ),
+          ] as const) {
+            const wanted = { where: [condition] }
+            const expected = idsOf(arraySays(records, wanted)).toSorted((one, other) => one - other)
+            expect([condition, idsOf((yield* read(repository, collection, wanted)).records)]).toEqual([
+              condition,
+              expected,
+            ])
+          }
+        }
+      }),
+    )
 
     promises("gives the whole record, whatever it was found by", (repository, collection) =>
       Effect.gen(function* () {

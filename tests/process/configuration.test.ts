@@ -43,13 +43,15 @@ const WRONG = {
   GRAPH_URL: [`http://h/?access_token=${MARK}`, "must not contain a query or fragment"],
   MEDIA_ROLES: [",", "must be a comma list of realm role names"],
   IDP_URL: [MARK, "must be an http or https URL"],
+  RECORDS_URL: [`http://user:${MARK}@h`, "must not contain a user name or password"],
   OTEL_EXPORTER_OTLP_ENDPOINT: [MARK, "must be an http or https URL"],
 } as const
 
 /** Any text will do for these; some are judged by what they name, below. */
 const FREE = `HOST PORTOLAN_HOME COLLECTIONS AUTH_PUBLIC_KEY AUTH_ISSUER AUTH_AUDIENCE SQLITE_PATH MONGODB_URL
   SCHEDULER_TOKEN SCHEDULER_SCALE_GROUP GRAPH_API_VERSION GRAPH_ACCOUNT_ID GRAPH_ACCESS_TOKEN GRAPH_APP_ID
-  GRAPH_APP_SECRET IDP_REALM IDP_CLIENT_ID IDP_CLIENT_SECRET OTEL_SERVICE_NAME`.split(/\s+/)
+  GRAPH_APP_SECRET IDP_REALM IDP_CLIENT_ID IDP_CLIENT_SECRET RECORDS_TOKEN
+  OTEL_SERVICE_NAME`.split(/\s+/)
 
 /** One a line, before the line that says what to type next. */
 const mistakesOf = (stderr: string): ReadonlyArray<readonly [variable: string, rule: string]> =>

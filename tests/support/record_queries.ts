@@ -17,7 +17,7 @@ export const KNOWN_FIELDS = queryFieldsOf({ fields: CHART_FIELDS })
 export const CHART_INDEXES = ["name", "größe-2", ["sold", "name", "größe-2"], ["größe-2", "sold"]]
 
 /** Texts that a pattern, a path, a query language or an order of UTF-16 code units would take for something else. */
-const TEXTS = [
+export const TEXTS = [
   ..."a|A|b|ab|abab|aXb|a*b|*|?|%|_|[a]|]|^|$|.|.*|\\|\\*|'|\"|''|(|)|{}|$where|$gt|null|true|0|1e3| | a|a ".split("|"),
   ...["", "a\nb", "a\n", "é", "e\u0301", "ß", "\uFF5E", "\uD7FF", "\uE000", "\u{1F600}", "\u{1F600}b", "\u{10FFFF}"],
 ]

@@ -66,7 +66,6 @@ test("the times that the server notes are texts to filter and sort by, and may h
 test("a store is told the kinds of what it is to index", () => {
   const fields = Type.Object({ name: Type.String(), price: Type.Number(), sold: Type.Boolean() })
   deepEqual(storedShapeOf({ name: "products", fields, indexes: ["price", ["sold", "name"]], changes: true }), {
-    unique: [],
     name: "products",
     indexes: [
       { fields: [{ name: "price", kind: "number" }] },
