@@ -76,7 +76,6 @@ test("a store is told the kinds of what it is to index", () => {
         ],
       },
     ],
-    unique: [],
     changes: true,
   })
 })
