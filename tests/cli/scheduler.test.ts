@@ -89,7 +89,7 @@ describe("portolan jobs", () => {
   })
 
   test("without an agent it ends with 2 and names the variable", async () => {
-    const stderr = "SCHEDULER_URL is required by 'jobs' and 'allocations'\n"
+    const stderr = "SCHEDULER_URL is required by 'jobs' and 'allocations'\nTry: portolan config --variables\n"
     expect(await here("jobs get x", { SCHEDULER_URL: "" })).toEqual({ code: 2, stdout: "", stderr })
   })
 })

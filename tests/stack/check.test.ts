@@ -25,6 +25,9 @@ import { stackCheck } from "./check_command.ts"
 import { serveOn } from "./local_gateway.ts"
 import { type RunningStack, STACK_TEST_MS, startStack } from "./running_stack.ts"
 
+/** The last line of a refusal: what to type next. */
+const NEXT = "Try: portolan stack check --help\n"
+
 const folder = mkdtempSync(join(tmpdir(), "portolan-check-"))
 const file = (name: string, text: string, mode = 0o600): string => {
   const path = join(folder, name)
@@ -410,7 +413,7 @@ describe("from the command line", () => {
     ])
     upstream.close()
     expect([ran.code, ran.out]).toEqual([2, ""])
-    expect(ran.err).toBe(`${careless}/open/allowed was answered, but not by the upstream that counts\n`)
+    expect(ran.err).toBe(`${careless}/open/allowed was answered, but not by the upstream that counts\n${NEXT}`)
   })
 
   test(
@@ -430,14 +433,14 @@ describe("from the command line", () => {
       const ran = await Promise.all([[], ["--ca", cert], ["--insecure"]].map((more) => stackCheck([...words, ...more])))
       secure.close()
       expect(ran.map(({ code }) => code)).toEqual([2, 0, 0])
-      expect(ran[0]?.err).toMatch(new RegExp(`^nothing can be asked at ${url}: \\w+\\n$`))
+      expect(ran[0]?.err).toMatch(new RegExp(`^nothing can be asked at ${url}: \\w+\\n${NEXT}$`))
       expect(ran[1]?.out).toContain("0 holes")
     },
     STACK_TEST_MS,
   )
 })
 
-describe("one line, exit code 2, nothing counted as held:", () => {
+describe("one line and the line to type next, exit code 2, nothing counted as held:", () => {
   const nobody = "http://127.0.0.1:1"
   const cases: ReadonlyArray<readonly [words: ReadonlyArray<string>, line: RegExp]> = [
     [["--proxy-url", nobody], /^nothing can be asked at http:\/\/127\.0\.0\.1:1: ECONNREFUSED\n$/],
@@ -465,8 +468,10 @@ describe("one line, exit code 2, nothing counted as held:", () => {
     test(words.map((word) => word.replace(folder, "")).join(" "), async () => {
       const { code, out, err } = await stackCheck(words)
       expect([code, out]).toEqual([2, ""])
-      expect(err).toMatch(line)
-      expect(err.trimEnd().split("\n")).toHaveLength(1)
+      const [said, next] = err.split(/(?=Try: )/)
+      expect(said).toMatch(line)
+      expect(said?.trimEnd().split("\n")).toHaveLength(1)
+      expect(next).toBe(NEXT)
       expect(err).not.toContain("secret-word")
     })
 
@@ -483,7 +488,7 @@ describe("one line, exit code 2, nothing counted as held:", () => {
     const { code, out, err } = await stackCheck(words)
     expect([code, out]).toEqual([2, ""])
     expect(err).toMatch(
-      /^no tokens from http:\/\/127\.0\.0\.1:1\/realms\/demo\/protocol\/openid-connect\/token: \w+\n$/,
+      /^no tokens from http:\/\/127\.0\.0\.1:1\/realms\/demo\/protocol\/openid-connect\/token: \w+\nTry: portolan stack check --help\n$/,
     )
   })
 
