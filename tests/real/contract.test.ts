@@ -30,7 +30,9 @@ export const nameless: Body<operations["create_products"]> = { price: 1 }
 export const numbered: Body<operations["create_products"]> = { id: 1, name: "a" }
 
 type Product = Data<paths["/api/products/{id}"]["get"]["responses"][200]>
-export const price = (product: Product): number => product.price
+// It may be some fields of a record only: those that \`select\` names.
+export const price = (product: Product): number | undefined => product.price
+export const sure = (product: components["schemas"]["products"]): number => product.price
 export const named = (product: components["schemas"]["products"]): Product => product
 export const first = (page: Data<operations["list_products"]["responses"][200]>): Product | undefined => page[0]
 export const unit = (ship: components["schemas"]["ships"]): string => ship.measures.unit

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import type { ContractService } from "./contract_service.ts"
 
 const CONFIG = join(import.meta.dir, "../attacks/schemathesis.toml")
+const HOOKS = join(import.meta.dir, "../attacks/schemathesis_hooks.py")
 
 export interface Attack {
   /** The executable. */
@@ -50,7 +51,7 @@ export const attack = async (service: ContractService, how: Attack): Promise<Att
         ...[`--phases=${how.phases}`, `--max-examples=${how.examples}`],
         ...["--report=json", `--report-json-path=${report}`],
       ],
-      { cwd: folder, stdio: ["ignore", "pipe", "pipe"] },
+      { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, SCHEMATHESIS_HOOKS: HOOKS } },
     )
     const [output, complaint] = await Promise.all([new Response(run.stdout).text(), new Response(run.stderr).text()])
     const code = await run.exited

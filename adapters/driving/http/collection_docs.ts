@@ -1,5 +1,6 @@
 import { Effect, Exit } from "effect"
 import type { TObject, TSchema } from "typebox"
+import { isObject } from "../../../domain/json_object.ts"
 import { assignedFields, stamped } from "../../../domain/records/assigned_fields.ts"
 import type { Collection, Operation } from "../../../domain/records/collection.ts"
 import { InvalidRecord, RecordNotFound } from "../../../domain/records/errors.ts"
@@ -61,8 +62,29 @@ const withRequired = (schema: TSchema, requires: (member: TSchema, listed: boole
   } as TSchema
 }
 
+/**
+ * A member without its `default`, which the description then tells: generators of types take a member with a default for
+ * one that is always there, and here it is the client that leaves it out.
+ */
+const withDefaultInWords = (schema: TSchema): TSchema => {
+  const { default: fallback, description, properties, ...rest } = schema as Readonly<Record<string, unknown>>
+  const words = fallback === undefined ? [] : [`${JSON.stringify(fallback)} when left out`]
+  const described = [...(typeof description === "string" ? [description] : []), ...words].join("; ")
+  return {
+    ...rest,
+    ...(described === "" ? {} : { description: described }),
+    ...(isObject(properties)
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([key, member]) => [key, withDefaultInWords(member as TSchema)]),
+          ),
+        }
+      : {}),
+  }
+}
+
 const submittedOf = (fields: TObject): TSchema =>
-  withRequired(fields, (member, listed) => listed && !("default" in member))
+  withDefaultInWords(withRequired(fields, (member, listed) => listed && !("default" in member)))
 
 const TIME_SCHEMA = { type: "string", format: "date-time" } as const
 const EXAMPLE_TIME = "2026-11-22T09:30:00.000Z"
@@ -101,13 +123,23 @@ const exampleOf = ({ fields, timestamps, check }: Collection<object>) => {
 }
 
 /** Names of a collection's components. The name of a collection has no dot, so that they are nobody else's. */
-const namesOf = (name: string) => ({ record: name, submitted: `${name}.new`, patch: `${name}.patch` })
+const namesOf = (name: string) => ({
+  record: name,
+  selection: `${name}.selection`,
+  submitted: `${name}.new`,
+  patch: `${name}.patch`,
+})
 
-/** The components of a collection: its stored record under the collection's name, what is submitted, and a merge patch. */
+/**
+ * The components of a collection: its stored record under the collection's name, some fields of one, what is submitted, and a
+ * merge patch.
+ */
 export const collectionSchemas = (collection: Collection<object>): Schemas => {
   const names = namesOf(collection.name)
+  const record = stored(collection)
   return {
-    [names.record]: stored(collection),
+    [names.record]: record,
+    [names.selection]: { ...record, description: "The fields that `select` names", required: [] },
     [names.submitted]: submittedOf(collection.fields),
     ...(collection.updates?.includes("patch") === true ? { [names.patch]: patchSchema(collection.fields) } : {}),
   }
@@ -125,6 +157,7 @@ export const collectionDocs = (
   const example = exampleOf(collection)
   const names = namesOf(name)
   const [record, submitted, patch] = [schemaRef(names.record), schemaRef(names.submitted), schemaRef(names.patch)]
+  const selected = { anyOf: [record, schemaRef(names.selection)] }
   const invalidRecord = new InvalidRecord({
     collection: name,
     issues: [{ pointer: "/id", message: "is assigned by the server" }],
@@ -148,7 +181,6 @@ export const collectionDocs = (
     responses: { ...successes, ...refusalDocs([...errors, ...guardRefusals(roles[kind]), STORE_AWAY]) },
   })
   const deletion = changeCondition(name, collection.requireMatch === true)
-  const link = (operationId: string) => ({ operationId, parameters: { id: "$response.body#/data/id" } })
   return {
     list: operation(
       "list",
@@ -157,7 +189,7 @@ export const collectionDocs = (
       {
         200: okDoc(
           "A page, in ascending id order unless `order` says otherwise",
-          { type: "array", items: record },
+          { type: "array", items: selected },
           example === undefined ? undefined : [example.record],
           {
             headers: {
@@ -177,7 +209,7 @@ export const collectionDocs = (
       "get",
       "Get a record by its id",
       { parameters: [idParameter, selectDoc(collection), IF_NONE_MATCH] },
-      { 200: okDoc("The record", record, example?.record, { headers: ETAG_HEADER }), 304: NOT_MODIFIED },
+      { 200: okDoc("The record", selected, example?.record, { headers: ETAG_HEADER }), 304: NOT_MODIFIED },
       [notFound, UNKNOWN_PARAMETER],
     ),
     create: operation(
@@ -191,7 +223,6 @@ export const collectionDocs = (
           example?.record,
           {
             headers: { Location: headerDoc("Path of the new record, when it is one"), ...ETAG_HEADER },
-            links: { get: link(`get_${name}`), delete: link(`delete_${name}`) },
           },
         ),
       },
