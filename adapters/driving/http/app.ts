@@ -68,34 +68,35 @@ const makeEdge = ({ cors, isFull, report, unexpected }: Pick<AppParts, "cors" | 
   new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .decorate("arrivedAtMs", 0)
     .decorate("refusedForLoad", false)
+    // Elysia reads a hook's text: one that hands its whole context on, or seems to, costs every request the parsing of its
+    // cookies. So hooks take what they need out of it.
     .onRequest((context) => {
       context.arrivedAtMs = performance.now()
-      // Taken out of the context rather than handed on with it: Elysia reads a hook's text, and one that hands its whole
-      // context on costs every request the parsing of its cookies.
-      const { request, set } = context
+    })
+    .onRequest(({ request, set, arrivedAtMs }) => {
       const requestId = requestIdOf({ request, set })
       // First, because a page must be able to read any refusal.
       cors?.allow({ request, set })
       const host = request.headers.get("host")
       if (host !== null && !HOST_REGEXP.test(host)) throw invalidHost
       // Under any load too: a browser whose question is refused does not show its page the reason.
-      const answered = cors?.answersPreflight({ request, set }) === true
-      if (!answered && isFull() && !ALWAYS_ANSWERED_REGEXP.test(pathOf(request.url))) {
-        context.refusedForLoad = true
-        throw overloaded
-      }
-      if (!answered) return undefined
+      if (cors?.answersPreflight({ request, set }) !== true) return undefined
       // An answer given here is the last of it: nothing else would report it.
       const preflight: AnsweredRequest = {
         method: request.method,
         path: pathOf(request.url),
         route: PREFLIGHT_ROUTE,
         status: Number(set.status),
-        durationMs: performance.now() - context.arrivedAtMs,
+        durationMs: performance.now() - arrivedAtMs,
         requestId,
       }
       report(preflight, request)
       return ""
+    })
+    .onRequest((context) => {
+      if (!isFull() || ALWAYS_ANSWERED_REGEXP.test(pathOf(context.request.url))) return
+      context.refusedForLoad = true
+      throw overloaded
     })
     .use(compression())
     .onError(({ error, code, request, set }) => {

@@ -20,11 +20,12 @@ export interface Imported {
   readonly lastId: number
 }
 
-const created = (path: string, value: object): Answer => ({
-  status: 201,
-  ...("id" in value ? { headers: { location: `${path.replace(/\/$/, "")}/${value.id}`, etag: entityTag(value) } } : {}),
-  body: envelope(JSON.stringify(value)),
-})
+const created = (path: string, value: object): Answer => {
+  const json = JSON.stringify(value)
+  const headers =
+    "id" in value ? { location: `${path.replace(/\/$/, "")}/${value.id}`, etag: entityTag(json) } : undefined
+  return { status: 201, ...(headers === undefined ? {} : { headers }), body: envelope(json) }
+}
 
 const imported = (records: ReadonlyArray<Stored<object>>): Imported => {
   const [first, last] = [records[0]?.id ?? 0, records.at(-1)?.id ?? 0]

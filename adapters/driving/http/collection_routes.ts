@@ -64,7 +64,8 @@ const makeHandler = <F extends object>(
         },
         ({ record, select }) => {
           // The validator is the whole record's: what was read in part can be written under its condition, too.
-          const answer = { ...recordAnswer(record), body: render(chosen(record, select)) }
+          const whole = recordAnswer(record)
+          const answer = select === undefined ? whole : { ...whole, body: render(chosen(record, select)) }
           if (!isKnown(request.headers, answer.headers.etag)) return answer
           // Of a HEAD only the length of the body is sent; it must be that of the 200 (RFC 9110 section 8.6).
           return { ...answer, status: 304, body: request.method === "HEAD" ? answer.body : "" }

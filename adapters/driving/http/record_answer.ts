@@ -14,8 +14,7 @@ export const readId = (text: string | null | undefined): number | undefined => {
 export const render = (value: object): string => envelope(JSON.stringify(value))
 
 /** A record as it is stored now, with its validator. */
-export const recordAnswer = (record: object): Answer & { readonly headers: { readonly etag: string } } => ({
-  status: 200,
-  headers: { etag: entityTag(record) },
-  body: render(record),
-})
+export const recordAnswer = (record: object): Answer & { readonly headers: { readonly etag: string } } => {
+  const json = JSON.stringify(record)
+  return { status: 200, headers: { etag: entityTag(json) }, body: envelope(json) }
+}

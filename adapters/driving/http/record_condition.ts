@@ -37,7 +37,7 @@ export const readCondition = (
   if (required && match === undefined) return Effect.fail(conditionRequired)
   if (match === undefined && noneMatch === undefined) return Effect.succeed(undefined)
   return Effect.succeed((record) => {
-    const tag = entityTag(record)
+    const tag = entityTag(JSON.stringify(record))
     return (
       (match === undefined || matchesStrongly(match, tag)) &&
       (noneMatch === undefined || !matchesWeakly(noneMatch, tag))
