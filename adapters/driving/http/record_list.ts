@@ -16,9 +16,8 @@ const wantsExactCount = ({ headers }: Request): boolean =>
     ?.split(",")
     .some((preference) => /^[ \t]*count[ \t]*=[ \t]*"?exact"?[ \t]*$/i.test(preference)) === true
 
-/** The record with the chosen fields alone, in their order; all of it when none were chosen. */
-export const chosen = (record: object, select: ReadonlyArray<string> | undefined): object => {
-  if (select === undefined) return record
+/** The record with the chosen fields alone, in their order. */
+export const chosen = (record: object, select: ReadonlyArray<string>): object => {
   const members = new Map(Object.entries(record))
   return Object.fromEntries(select.filter((name) => members.has(name)).map((name) => [name, members.get(name)]))
 }
@@ -54,6 +53,8 @@ export const makeListHandler = <F extends object>(
     Effect.flatMapEager(readList(request.url), (asked) =>
       Effect.flatMapEager(service.list(asked.wanted), (listed) =>
         Effect.flatMapEager(linkOf(path, asked, listed), (link) => {
+          const { select } = asked
+          const shown = select === undefined ? listed.records : listed.records.map((record) => chosen(record, select))
           const total = wantsExactCount(request) ? service.count(asked.wanted) : Effect.undefined
           return Effect.mapEager(total, (total) => ({
             status: 200,
@@ -61,7 +62,7 @@ export const makeListHandler = <F extends object>(
               ...(link === undefined ? {} : { link }),
               ...(total === undefined ? {} : { "x-total-count": `${total}`, "preference-applied": "count=exact" }),
             },
-            body: envelope(JSON.stringify(listed.records.map((record) => chosen(record, asked.select)))),
+            body: envelope(JSON.stringify(shown)),
           }))
         }),
       ),
