@@ -1,4 +1,4 @@
-import { Data, Effect } from "effect"
+import { Data, Effect, Fiber } from "effect"
 import type { Config } from "./config.ts"
 import { type Listener, listen, type Place } from "./listen.ts"
 import type { Log, LogOutput } from "./log_output.ts"
@@ -71,13 +71,15 @@ export const serveUntilStopped = (
     if (config.ADMIN_PORT !== undefined)
       listeners.push(yield* bind(service.adminFetch, "ADMIN_PORT", { hostname: config.HOST, port: config.ADMIN_PORT }))
     const [publicListener, adminListener] = listeners
+    // Before anybody is told the address: who reads it may send a signal at once.
+    const told = yield* Effect.forkChild(stopSignal, { startImmediately: true })
     log.line("INFO", "Listening", {
       url: publicListener?.url,
       ...(adminListener === undefined ? {} : { adminUrl: adminListener.url }),
       store: config.STORE,
     })
     announce(publicListener?.url ?? "")
-    const signal = yield* stopSignal
+    const signal = yield* Fiber.join(told)
     log.line("INFO", "Stopping", { signal })
     service.endFeeds()
     yield* Effect.promise(() => Promise.all(listeners.map((listener) => listener.stop())))
