@@ -76,6 +76,7 @@ test("a store is told the kinds of what it is to index", () => {
         ],
       },
     ],
+    unique: [],
     changes: true,
   })
 })
