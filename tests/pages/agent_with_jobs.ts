@@ -1,7 +1,7 @@
 // The agent that the documents' samples and commands talk to: it runs the jobs that they name.
 import { type FakeAgent, startFakeAgent } from "../support/fake_agent.ts"
 
-/** The token that every request needs, as `agent.token` of a workplace holds it. */
+/** The token that every request needs, as `agent.token` of a reader's folder holds it. */
 export const AGENT_TOKEN = "token-of-the-agent"
 
 /** Starts an agent that runs these jobs; none of them has a deployment that is still going on. */

@@ -13,8 +13,8 @@ import { localServer } from "../support/local_server.ts"
 import { endProcesses, serve, stop } from "../support/service_process.ts"
 import { AGENT_TOKEN, scaledTo, startAgentWith } from "./agent_with_jobs.ts"
 import { blocksOf, executed, pageAt, ROOT } from "./pages.ts"
+import { command, environmentIn, makeReaderFolder, type ReaderFolder } from "./reader_folder.ts"
 import { openShell } from "./shell.ts"
-import { command, environmentIn, makeWorkplace, type Workplace } from "./workplace.ts"
 
 /**
  * What a block must do: end well and show this; or show it and go on, alone (`goesOn`) or beside what goes on already
@@ -66,7 +66,7 @@ const recordsPlace = async (token: string): Promise<Pick<Scene, "environment" | 
   return { environment: { PORT: port, TOKEN: token }, replaced: [["127.0.0.1:8080", `127.0.0.1:${port}`]] }
 }
 
-const SCENES: Readonly<Record<string, (place: Workplace) => Promise<Scene>>> = {
+const SCENES: Readonly<Record<string, (place: ReaderFolder) => Promise<Scene>>> = {
   "README.md": async ({ folder }) => {
     // As in a clone: everything of it, and a folder of its own for what is made.
     rmSync(join(folder, "package.json"))
@@ -247,7 +247,7 @@ describe("the commands of the documents", () => {
   test.each(pages)(
     "%s",
     async (page) => {
-      const place = makeWorkplace()
+      const place = makeReaderFolder()
       cleanups.push(async () => place.remove())
       writeFiles(page, place.folder)
       const scene = await SCENES[page]?.(place)

@@ -10,21 +10,21 @@ import { graphServer } from "../support/graph_server.ts"
 import { endProcesses, serve, stop } from "../support/service_process.ts"
 import { scaledTo, startAgentWith } from "./agent_with_jobs.ts"
 import { executed, ROOT } from "./pages.ts"
-import { environmentIn, makeWorkplace } from "./workplace.ts"
+import { environmentIn, makeReaderFolder } from "./reader_folder.ts"
 
 const SAMPLES = executed("ts")
 
 /** Milliseconds a sample, or the compiler over all of them, may take on a busy machine. */
 const SAMPLE_MS = 300_000
 
-const workplace = makeWorkplace()
-const { token } = workplace
+const reader = makeReaderFolder()
+const { token } = reader
 const scope = Scope.makeUnsafe()
 const model = makeGraphModel({ processingMs: 0 })
 let agent: FakeAgent
 let graphUrl: string
 
-const folderOf = (at: number): string => join(workplace.folder, `sample${at}`)
+const folderOf = (at: number): string => join(reader.folder, `sample${at}`)
 
 beforeAll(async () => {
   agent = await startAgentWith(["cam-1", "cam-2"])
@@ -32,7 +32,7 @@ beforeAll(async () => {
   SAMPLES.forEach(({ text }, at) => {
     mkdirSync(folderOf(at))
     writeFileSync(join(folderOf(at), "sample.ts"), text)
-    for (const name of ["realm.pem", "agent.token"]) symlinkSync(join(workplace.folder, name), join(folderOf(at), name))
+    for (const name of ["realm.pem", "agent.token"]) symlinkSync(join(reader.folder, name), join(folderOf(at), name))
   })
 })
 
@@ -40,14 +40,14 @@ afterAll(async () => {
   await endProcesses()
   await agent.stop()
   await Effect.runPromise(Scope.close(scope, Exit.void))
-  workplace.remove()
+  reader.remove()
 })
 
 /** Starts a sample in its own folder. */
 const start = (at: number, environment: Readonly<Record<string, string>> = {}) =>
   Bun.spawn([process.execPath, "sample.ts"], {
     cwd: folderOf(at),
-    env: environmentIn(workplace, environment),
+    env: environmentIn(reader, environment),
     stdio: ["ignore", "pipe", "pipe"],
   })
 
@@ -173,7 +173,7 @@ describe("the samples of the documents", () => {
     "have right types, in a project as strict as ours",
     () => {
       const compiler = join(ROOT, "node_modules/.bin/tsc")
-      const { exitCode, stdout } = Bun.spawnSync([compiler, "-p", workplace.folder])
+      const { exitCode, stdout } = Bun.spawnSync([compiler, "-p", reader.folder])
       expect({ exitCode, stdout: stdout.toString() }).toEqual({ exitCode: 0, stdout: "" })
     },
     SAMPLE_MS,

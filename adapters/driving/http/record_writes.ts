@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { RecordService } from "../../../application/records/record_service.ts"
+import type { Meant } from "../../../application/records/record_updates.ts"
 import type { Collection } from "../../../domain/records/collection.ts"
 import { RecordNotFound } from "../../../domain/records/errors.ts"
 import { readJson, readMergePatch } from "./json_body.ts"
@@ -30,39 +31,39 @@ export const makeWriteHandlers = <F extends object>(
 ): WriteHandlers => {
   // Every text that is no id is a miss, as for a GET.
   const miss = Effect.fail(new RecordNotFound({ collection: name }))
+  /** A change of the record in the path, under the request's conditions. */
+  const change = <A, E>(
+    { headers }: Request,
+    idText: string | null | undefined,
+    make: (id: number, meant: Meant<object> | undefined) => Effect.Effect<A, E>,
+  ) => {
+    const id = readId(idText)
+    if (id === undefined) return miss
+    return Effect.flatMapEager(readCondition(headers, requireMatch), (meant) => make(id, meant))
+  }
   return {
     replace: async ({ request, set, route, params }) =>
       respond(
         { request, set, route },
-        () => {
-          const id = readId(params.id)
-          if (id === undefined) return miss
-          return Effect.flatMap(readCondition(request.headers, requireMatch), (meant) =>
+        () =>
+          change(request, params.id, (id, meant) =>
             Effect.flatMap(readJson(request), (input) => service.replace(id, input, meant)),
-          )
-        },
+          ),
         recordAnswer,
       ),
     patch: async ({ request, set, route, params }) =>
       respond(
         { request, set, route },
-        () => {
-          const id = readId(params.id)
-          if (id === undefined) return miss
-          return Effect.flatMap(readCondition(request.headers, requireMatch), (meant) =>
+        () =>
+          change(request, params.id, (id, meant) =>
             Effect.flatMap(readMergePatch(request), (patch) => service.patch(id, patch, meant)),
-          )
-        },
+          ),
         recordAnswer,
       ),
     delete: async ({ request, set, route, params }) =>
       respond(
         { request, set, route },
-        () => {
-          const id = readId(params.id)
-          if (id === undefined) return miss
-          return Effect.flatMapEager(readCondition(request.headers, requireMatch), (meant) => service.remove(id, meant))
-        },
+        () => change(request, params.id, service.remove),
         (record) => ({ status: 200, body: render(record) }),
       ),
   }

@@ -234,8 +234,12 @@ describe("a client", () => {
 
   test("ends a feed when its signal is aborted, also while it waits to connect again", async () => {
     const aborting = new AbortController()
-    const { client } = played(new TypeError("away"))
-    setTimeout(() => aborting.abort(), 20)
-    deepEqual(await Array.fromAsync(client.changes({ signal: aborting.signal })), [])
+    const { client, asked } = played(new TypeError("away"))
+    const changes = Array.fromAsync(client.changes({ signal: aborting.signal }))
+    // Its only request fails at once, and the pause before the next one is a second.
+    while (asked.length === 0) await new Promise(setImmediate)
+    aborting.abort()
+    deepEqual(await changes, [])
+    equal(asked.length, 1)
   })
 })

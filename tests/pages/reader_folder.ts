@@ -34,7 +34,7 @@ const TSCONFIG = {
   exclude: [],
 }
 
-export interface Workplace {
+export interface ReaderFolder {
   readonly folder: string
   /** Of a caller with every role that the documents name. */
   readonly token: string
@@ -43,7 +43,7 @@ export interface Workplace {
 }
 
 /** Makes a folder that looks like a reader's. */
-export const makeWorkplace = (): Workplace => {
+export const makeReaderFolder = (): ReaderFolder => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-pages-"))
   const put = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 })
   put("realm.pem", pemOf(KEYS.realm().publicKey))
@@ -62,16 +62,16 @@ export const makeWorkplace = (): Workplace => {
   }
 }
 
-/** Puts a command of its own on the PATH of a workplace. */
+/** Puts a command of its own on the PATH of a reader's folder. */
 export const command = (folder: string, name: string, line: string): void => {
   const path = join(folder, "bin", name)
   writeFileSync(path, `#!/bin/sh\n${line}\n`)
   chmodSync(path, 0o755)
 }
 
-/** What a program in a workplace gets from its environment. */
+/** What a program in a reader's folder gets from its environment. */
 export const environmentIn = (
-  { folder }: Workplace,
+  { folder }: ReaderFolder,
   more: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string | undefined>> => ({
   PATH: `${join(folder, "bin")}:${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`,
